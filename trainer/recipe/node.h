@@ -58,6 +58,11 @@ class Node {
   // the key's own place is Entry::key_mark).
   const Mark& mark() const;
   void set_mark(Mark mark);
+  // When composition set this value: the number of the file or override among
+  // those applied, so that of two values the one with the larger order came
+  // later. 0 for a value that composition never touched.
+  int order() const;
+  void set_order(int order);
 
   // The value; the kind must fit (CHECKed). AsDouble takes integers too.
   bool AsBool() const;
@@ -65,7 +70,7 @@ class Node {
   double AsDouble() const;
   const std::string& AsString() const;
 
-  // Lists. Empty for any other kind.
+  // Lists. Empty for any other kind, where changes have no effect.
   const std::vector<Node>& items() const;
   std::vector<Node>& mutable_items();
 
@@ -81,10 +86,12 @@ class Node {
   bool Erase(std::string_view key);
 
   // The node at "a.b.c" or "a.b.0" (list positions by number); null if absent.
+  // The empty path is this node.
   const Node* FindPath(std::string_view path) const;
 
   // Equal in kind, value and order of lists; maps compare as sets of entries;
-  // marks do not count. An integer never equals a floating-point number.
+  // marks and orders do not count. An integer never equals a floating-point
+  // number; a nan equals a nan.
   bool operator==(const Node& other) const;
 
   // As JSON (maps keep their order; non-finite numbers as "nan", "inf",
@@ -96,6 +103,8 @@ class Node {
   std::string ToDisplay() const;
 
  private:
+  const Node* FindStep(std::string_view step) const;
+
   Kind kind_ = Kind::kNull;
   bool bool_ = false;
   int64_t int_ = 0;
@@ -104,6 +113,7 @@ class Node {
   std::vector<Node> items_;
   std::vector<Entry> entries_;
   Mark mark_;
+  int order_ = 0;
 };
 
 struct Node::Entry {

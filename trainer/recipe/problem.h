@@ -79,7 +79,9 @@ std::string FormatProblem(const Problem& problem);
 // order in which it was found.
 std::string FormatProblems(const Problems& problems);
 
-// The contracts' JSON object of a problem: every field present.
+// The contracts' JSON object of a problem: every field present, null for a step
+// or rank that is not set. Paths and quoted text may hold bytes that are not
+// UTF-8: dump it with nlohmann's error_handler_t::replace.
 nlohmann::json ToJson(const Problem& problem);
 nlohmann::json ToJson(const Problems& problems);
 
