@@ -3,7 +3,8 @@
 //   class Block : public nn::TensorModule {
 //    public:
 //     Block(int64_t in, int64_t out)
-//         : conv_(Add("conv", nn::Conv2d({.in = in, .out = out, .kernel = 3}))),
+//         : conv_(Add("conv", nn::Conv2d({.in = in, .out = out, .kernel =
+//         3}))),
 //           bn_(Add("bn", nn::BatchNorm2d(out))) {}
 //     std::string kind() const override { return "Block"; }
 //

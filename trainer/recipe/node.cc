@@ -1,13 +1,13 @@
 #include "trainer/recipe/node.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <glog/logging.h>
 
 namespace slipway::recipe {
 namespace {
@@ -171,8 +171,7 @@ Node& Node::Set(std::string_view key, Node value, Mark key_mark) {
     entry.value = std::move(value);
     return entry.value;
   }
-  entries_.push_back(
-      {std::string(key), std::move(key_mark), std::move(value)});
+  entries_.push_back({std::string(key), std::move(key_mark), std::move(value)});
   return entries_.back().value;
 }
 
@@ -211,8 +210,8 @@ bool Node::operator==(const Node& other) const {
     case Kind::kInt:
       return int_ == other.int_;
     case Kind::kFloat:
-      return float_ == other.float_ || (float_ != float_ &&
-                                        other.float_ != other.float_);
+      return float_ == other.float_ ||
+             (float_ != float_ && other.float_ != other.float_);
     case Kind::kString:
       return string_ == other.string_;
     case Kind::kList:

@@ -8,7 +8,8 @@
 //
 // Every getter appends a Problem with the value's place when the value is
 // absent without a fallback, of a wrong type or out of range, and returns the
-// fallback (or zero), so that one pass finds everything. Not thread-safe.
+// fallback (or zero), so that one pass finds everything. A nan is out of every
+// range, and 1e3 is no integer. Not thread-safe.
 #ifndef SLIPWAY_TRAINER_RECIPE_PARAMS_H_
 #define SLIPWAY_TRAINER_RECIPE_PARAMS_H_
 
@@ -25,13 +26,13 @@
 namespace slipway::recipe {
 
 struct IntRule {
-  std::optional<int64_t> fallback;
+  std::optional<int64_t> fallback = {};
   int64_t min = std::numeric_limits<int64_t>::min();
   int64_t max = std::numeric_limits<int64_t>::max();
 };
 
 struct DoubleRule {
-  std::optional<double> fallback;
+  std::optional<double> fallback = {};
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
@@ -70,6 +71,8 @@ class Params {
 
  private:
   const Node* Take(std::string_view key, bool required);
+  void Wrong(std::string_view key, const Node& value, std::string_view expected,
+             std::string hint = {});
 
   const Node& node_;
   std::string owner_;

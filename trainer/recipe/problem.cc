@@ -55,7 +55,8 @@ nlohmann::json OrNull(const std::optional<T>& value) {
 std::string ToString(const Mark& mark) {
   std::string text = mark.file;
   if (mark.line > 0) absl::StrAppend(&text, ":", mark.line);
-  if (mark.line > 0 && mark.column > 0) absl::StrAppend(&text, ":", mark.column);
+  if (mark.line > 0 && mark.column > 0)
+    absl::StrAppend(&text, ":", mark.column);
   return text;
 }
 

@@ -28,7 +28,7 @@ namespace slipway {
 // user would write it, or "command line" for overrides (`column` is then the
 // number of the argument).
 struct Mark {
-  std::string file;
+  std::string file = {};
   int line = 0;
   int column = 0;
 
@@ -44,22 +44,22 @@ struct Problem {
   // Where the problem belongs: conflict, requires, claim, version, order,
   // not_found, status, manifest, abi, recipe, value, data, checkpoint, hook,
   // non_finite or peer.
-  std::string kind;
+  std::string kind = {};
   Severity severity = Severity::kError;
   // One lower-case sentence that quotes the user's value.
-  std::string message;
+  std::string message = {};
   // What was expected and what was found; may have several lines.
-  std::string detail;
+  std::string detail = {};
   // Every place that takes part, the user's first.
-  std::vector<Mark> where;
+  std::vector<Mark> where = {};
   // What to do next.
-  std::string hint;
+  std::string hint = {};
   // Ids of the plugins that take part.
-  std::vector<std::string> plugins;
+  std::vector<std::string> plugins = {};
   // Set when it arose while training.
-  std::string hook;
-  std::optional<int64_t> step;
-  std::optional<int> rank;
+  std::string hook = {};
+  std::optional<int64_t> step = {};
+  std::optional<int> rank = {};
 };
 
 using Problems = std::vector<Problem>;

@@ -1,0 +1,114 @@
+// The base class of plugins, and the macro that exports one.
+//
+//   class Ema : public slipway::Plugin {
+//    public:
+//     static absl::StatusOr<std::unique_ptr<Plugin>> Create(
+//         const recipe::Node& config);
+//     absl::Status AfterOptimizer(StepContext& context) override;
+//   };
+//
+//   SLIPWAY_PLUGIN("ema", "1.0.0", Ema)
+//
+// A plugin is one shared library beside its plugin.yaml. It defines no flags,
+// starts no logging, never calls exit, and gets its configuration from the
+// recipe only: `config` is the manifest's config, checked and complete.
+//
+// Lifecycle of one object: Create; Register; Configure ... FitEnd as listed
+// below; OnFailure if any hook or the loop failed; Close, always, once.
+// All hooks run on the training thread. A hook that returns an error, or throws,
+// is handled by the plugin's `on_error` policy: `fail` ends the run with an
+// error that names plugin, hook, step and rank; `warn` reports it and goes on;
+// `disable` reports it and calls no further hook of this plugin but Close. Only
+// the hooks that the manifest lists are called.
+#ifndef SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_
+#define SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/nn/module.h"
+#include "trainer/plugin/components.h"
+#include "trainer/plugin/context.h"
+#include "trainer/plugin/entry.h"
+#include "trainer/recipe/node.h"
+
+namespace slipway {
+
+// A plugin's part of a checkpoint: numbers and texts, and tensors by name.
+struct PluginState {
+  recipe::Node values;
+  std::vector<nn::NamedTensor> tensors;
+};
+
+class Plugin {
+ public:
+  Plugin();
+  virtual ~Plugin();
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
+
+  // Adds the components that the manifest lists. Called once, first.
+  virtual void Register(Components& components) {}
+
+  // Setup, once each, in this order. Everything up to here is planning: an
+  // error ends the run before it starts (exit code 2).
+  virtual absl::Status Configure(ConfigureContext& context);
+  virtual absl::Status CreateModel(ModelContext& context);
+  virtual absl::Status TransformModel(ModelContext& context);
+  virtual absl::Status BuildOptimizer(OptimizerContext& context);
+  virtual absl::Status WrapForward(WrapContext& context);
+  // Around loading a checkpoint, if one is loaded.
+  virtual absl::Status BeforeLoad(CheckpointContext& context);
+  virtual absl::Status AfterLoad(CheckpointContext& context);
+
+  // The loop. A window is the micro-batches of one optimizer step:
+  //   unscale -> BeforeOptimizer -> clip -> step -> AfterOptimizer.
+  virtual absl::Status FitBegin(FitContext& context);
+  virtual absl::Status EpochBegin(FitContext& context);
+  virtual absl::Status BatchFetched(BatchContext& context);
+  virtual absl::Status StepBegin(BatchContext& context);
+  virtual absl::Status MicroBegin(BatchContext& context);
+  virtual absl::Status BeforeForward(ForwardContext& context);
+  virtual absl::Status AfterForward(OutputContext& context);
+  virtual absl::Status ComputeLoss(OutputContext& context);
+  virtual absl::Status AfterLoss(OutputContext& context);
+  virtual absl::Status BeforeBackward(GradientContext& context);
+  virtual absl::Status AfterBackward(GradientContext& context);
+  virtual absl::Status MicroEnd(GradientContext& context);
+  virtual absl::Status BeforeOptimizer(GradientContext& context);
+  virtual absl::Status AfterOptimizer(StepContext& context);
+  virtual absl::Status StepEnd(StepContext& context);
+  virtual absl::Status EpochEnd(FitContext& context);
+
+  // Evaluation.
+  virtual absl::Status EvalBegin(EvalContext& context);
+  virtual absl::Status EvalBatchBegin(EvalContext& context);
+  virtual absl::Status EvalForward(EvalContext& context);
+  virtual absl::Status EvalBatchEnd(EvalContext& context);
+  virtual absl::Status EvalEnd(EvalContext& context);
+
+  // Files: on every rank; only rank 0 writes.
+  virtual absl::Status BeforeSave(CheckpointContext& context);
+  virtual absl::Status AfterSave(CheckpointContext& context);
+
+  virtual absl::Status FitEnd(FitContext& context);
+  virtual void OnFailure(const absl::Status& status);
+  virtual void Close();
+
+  // State for checkpoints, called between BeforeSave and AfterSave, and between
+  // BeforeLoad and AfterLoad. `version` is that of the manifest's `state` when
+  // it was written.
+  virtual absl::StatusOr<PluginState> SaveState();
+  virtual absl::Status LoadState(int version, const PluginState& state);
+
+  // Optional interfaces, by a name with a version ("slipway.step_update/1");
+  // null if the plugin has none. How the API grows without new virtuals.
+  virtual const void* Query(std::string_view interface);
+};
+
+}  // namespace slipway
+
+#endif  // SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_
