@@ -1,60 +1,69 @@
-"""C++ libraries of the machine, asked from pkg-config (Debian, Fedora, conda, ...)."""
+"""@system: C++ libraries of the machine, found through pkg-config."""
 
-_MODULES = {
-    "absl": ["absl_status", "absl_statusor", "absl_strings", "absl_str_format", "absl_flat_hash_map", "absl_synchronization", "absl_time", "absl_cleanup", "absl_span", "absl_inlined_vector"],
-    "benchmark": ["benchmark"],
-    "gflags": ["gflags"],
-    "glog": ["libglog", "gflags"],
-    "gtest": ["gmock", "gtest"],
-    "gtest_main": ["gmock_main", "gmock", "gtest"],
-    "hwloc": ["hwloc"],
-    "jpeg": ["libjpeg"],
-    "nlohmann_json": ["nlohmann_json"],
-    "openssl": ["libcrypto"],
-    "png": ["libpng"],
-    "tbb": ["tbb"],
-    "yaml_cpp": ["yaml-cpp"],
-}
+_TARGET = """
+cc_library(
+    name = "{name}",
+    hdrs = glob([folder + "/**" for folder in {includes}]),
+    defines = {defines},
+    includes = {includes},
+    linkopts = {linkopts},
+)
+"""
 
-def _system_libraries_impl(rctx):
+def _system_repository_impl(rctx):
     pkg_config = rctx.which("pkg-config")
     if not pkg_config:
-        fail("pkg-config is missing: run ./bazelw, which installs what is needed")
+        fail("pkg-config is not on the PATH; ./bazelw installs it")
+    build = ['package(default_visibility = ["//visibility:public"])\n']
     missing = []
-    text = ['package(default_visibility = ["//visibility:public"])']
-    dirs = []
-    for name, modules in _MODULES.items():
-        cflags = rctx.execute([pkg_config, "--cflags"] + modules)
-        libs = rctx.execute([pkg_config, "--libs"] + modules)
-        if cflags.return_code or libs.return_code:
-            missing.append(name)
-            continue
-        includes = []
-        defines = []
-        for flag in cflags.stdout.strip().split(" "):
-            if flag.startswith("-I") and flag not in ("-I/usr/include",):
-                d = flag[2:]
-                if d not in dirs:
-                    rctx.symlink(d, "include{}".format(len(dirs)))
-                    dirs.append(d)
-                includes.append("include{}".format(dirs.index(d)))
-            elif flag.startswith("-D"):
-                defines.append(flag[2:])
-        linkopts = [f for f in libs.stdout.strip().split(" ") if f]
-        text.append("""cc_library(
-    name = "{}",
-    hdrs = glob([i + "/**" for i in {}]),
-    defines = {},
-    includes = {},
-    linkopts = {},
-)""".format(name, repr(includes), repr(defines), repr(includes), repr(linkopts)))
+    for name, package, modules in _table(rctx):
+        found = rctx.execute([pkg_config, "--cflags", "--libs"] + modules)
+        if found.return_code:
+            missing.append(package)
+        else:
+            build.append(_target(rctx, name, _words(found.stdout)))
     if missing:
-        fail("C++ libraries missing: {}. Run ./bazelw, or: apt-get install ".format(", ".join(missing)) +
-             "pkg-config libabsl-dev libgflags-dev libgoogle-glog-dev libgmock-dev libhwloc-dev libtbb-dev libyaml-cpp-dev")
-    rctx.file("BUILD", "\n\n".join(text) + "\n")
+        fail("the machine lacks libraries; ./bazelw installs them, or: " +
+             "apt-get install " + " ".join(missing))
+    rctx.file("BUILD", "".join(build))
 
-system_libraries = repository_rule(
-    implementation = _system_libraries_impl,
-    environ = ["PKG_CONFIG_PATH", "PATH"],
+def _table(rctx):
+    """The rows of libraries.txt as (target, package, modules)."""
+    lines = rctx.read(rctx.attr._libraries).split("\n")
+    rows = [_words(line) for line in lines if line and line[0] != "#"]
+    return [(row[0], row[1], row[2:]) for row in rows]
+
+def _words(text):
+    return [word for word in text.strip().split(" ") if word]
+
+def _target(rctx, name, flags):
+    # Compilers search /usr/include by themselves, and in the right order.
+    folders = [
+        flag[2:]
+        for flag in flags
+        if flag.startswith("-I") and flag != "-I/usr/include"
+    ]
+    includes = []
+    for number, folder in enumerate(folders):
+        includes.append("{}/include{}".format(name, number))
+        rctx.symlink(folder, includes[-1])
+    return _TARGET.format(
+        name = name,
+        defines = repr([flag[2:] for flag in flags if flag.startswith("-D")]),
+        includes = repr(includes),
+        linkopts = repr([
+            flag
+            for flag in flags
+            if not flag.startswith("-I") and not flag.startswith("-D")
+        ]),
+    )
+
+system_repository = repository_rule(
+    implementation = _system_repository_impl,
+    attrs = {
+        "_libraries": attr.label(default = "//third_party/system:libraries.txt"),
+    },
+    environ = ["PATH", "PKG_CONFIG_PATH"],
+    # Asked again by each Bazel server: packages come and go without telling.
     local = True,
 )
