@@ -50,7 +50,7 @@ constexpr size_t kShortestContained = 4;
 constexpr size_t kLongestName = 200;
 
 size_t Score(std::string_view a, std::string_view b) {
-  const auto [shorter, longer] = std::minmax(a.size(), b.size());
+  const auto [shorter, longer] = std::minmax({a.size(), b.size()});
   if (shorter == 0 || longer > kLongestName) return kFar;
   const size_t distance = EditDistance(a, b);
   if (distance < longer && distance <= std::max<size_t>(1, longer / 3)) {
