@@ -182,13 +182,12 @@ bool Node::Erase(std::string_view key) {
 }
 
 const Node* Node::FindPath(std::string_view path) const {
-  const Node* node = this;
-  while (node != nullptr && !path.empty()) {
-    const std::string_view step = path.substr(0, path.find('.'));
-    path.remove_prefix(std::min(path.size(), step.size() + 1));
-    node = node->FindStep(step);
-  }
-  return node;
+  if (path.empty()) return this;
+  const size_t dot = path.find('.');
+  const Node* child = FindStep(path.substr(0, dot));
+  if (child == nullptr || dot == path.npos) return child;
+  const std::string_view rest = path.substr(dot + 1);
+  return rest.empty() ? nullptr : child->FindPath(rest);
 }
 
 const Node* Node::FindStep(std::string_view step) const {

@@ -10,6 +10,7 @@
 #define SLIPWAY_TRAINER_RECIPE_NODE_H_
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,6 +122,9 @@ struct Node::Entry {
   Mark key_mark;
   Node value;
 };
+
+// Writes ToDisplay().
+std::ostream& operator<<(std::ostream& out, const Node& node);
 
 }  // namespace slipway::recipe
 

@@ -1,6 +1,6 @@
 // Node as text: JSON, YAML and the short form of messages.
-#include <charconv>
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -170,6 +170,10 @@ std::string Node::ToDisplay() const {
   std::string out;
   AppendDisplay(*this, out);
   return Shorten(std::move(out), kDisplayLength);
+}
+
+std::ostream& operator<<(std::ostream& out, const Node& node) {
+  return out << node.ToDisplay();
 }
 
 }  // namespace slipway::recipe

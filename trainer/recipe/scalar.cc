@@ -161,7 +161,7 @@ bool IsDecimal(std::string_view text, bool has_sign) {
     return text.empty();
   }
   if (has_sign || !TakeOne(text, ".")) return false;
-  if (Take(text, kDigitsAndLines).empty()) return false;
+  if (!TakeNumber(text)) return false;
   TakeExponent(text, true);
   return text.empty();
 }
