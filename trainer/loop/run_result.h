@@ -75,7 +75,9 @@ struct RunResult {
   std::string best_checkpoint;
   std::vector<PluginSeconds> plugins;
 
-  double samples_per_second() const { return seconds > 0 ? samples / seconds : 0; }
+  double samples_per_second() const {
+    return seconds > 0 ? samples / seconds : 0;
+  }
 };
 
 // The contracts' object, every field present; what is not known is null.
