@@ -101,12 +101,16 @@ bool InRange(T value, T min, T max) {
 
 }  // namespace
 
-Params::Params(const Node& node, std::string owner, Problems& problems)
-    : node_(node), owner_(std::move(owner)), problems_(problems) {
+Params::Params(const Node& node, std::string owner, Problems& problems,
+               std::string noun)
+    : node_(node),
+      owner_(std::move(owner)),
+      noun_(std::move(noun)),
+      problems_(problems) {
   if (node.is_map() || node.is_null()) return;
   problems_.push_back(
       {.kind = "value",
-       .message = absl::StrCat("the parameters of ", owner_, " are no map"),
+       .message = absl::StrCat("the ", noun_, "s of ", owner_, " are no map"),
        .detail = "expected a map, " + Found(node),
        .where = {node.mark()}});
 }
@@ -204,10 +208,10 @@ void Params::Finish() {
     if (std::count(known_.begin(), known_.end(), entry.key) > 0) continue;
     std::string hint = DidYouMean(entry.key, known_);
     if (hint.empty()) hint = "known are " + absl::StrJoin(known_, ", ");
-    if (known_.empty()) hint = owner_ + " has no parameters";
+    if (known_.empty()) hint = owner_ + " has no " + noun_ + "s";
     problems_.push_back(
         {.kind = "recipe",
-         .message = absl::StrCat("unknown parameter ", Quoted(entry.key),
+         .message = absl::StrCat("unknown ", noun_, " ", Quoted(entry.key),
                                  " of ", owner_),
          .where = {entry.key_mark},
          .hint = std::move(hint)});

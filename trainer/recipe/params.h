@@ -40,8 +40,10 @@ struct DoubleRule {
 class Params {
  public:
   // `node` is a map or null (no parameters); `owner` names whose parameters
-  // these are, for messages. Both references must outlive this object.
-  Params(const Node& node, std::string owner, Problems& problems);
+  // these are and `noun` what they are called, for messages. Both references
+  // must outlive this object.
+  Params(const Node& node, std::string owner, Problems& problems,
+         std::string noun = "parameter");
 
   bool Has(std::string_view key) const;  // present and not null
   // Integers. A null value counts as absent, here and below.
@@ -76,6 +78,7 @@ class Params {
 
   const Node& node_;
   std::string owner_;
+  std::string noun_;
   Problems& problems_;
   std::vector<std::string> known_;
 };

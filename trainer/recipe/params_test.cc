@@ -181,5 +181,15 @@ TEST(Params, SaysWhenThereAreNoParametersAtAll) {
   EXPECT_EQ(problems[0].hint, "metric m has no parameters");
 }
 
+TEST(Params, CallsThemWhatItIsTold) {
+  Problems problems;
+  const Node node = Map({{"x", Node::Int(1)}});
+  Params params(node, "manifest m", problems, "field");
+  params.Finish();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].message, "unknown field \"x\" of manifest m");
+  EXPECT_EQ(problems[0].hint, "manifest m has no fields");
+}
+
 }  // namespace
 }  // namespace slipway::recipe
