@@ -73,10 +73,10 @@ class Context {
   int64_t steps_per_epoch() const;
   int64_t total_steps() const;
 
-  int64_t epoch() const;   // from 0
-  int64_t batch() const;   // in the epoch, from 0
-  int64_t micro() const;   // in the window, from 0
-  int64_t step() const;    // optimizer steps taken so far
+  int64_t epoch() const;  // from 0
+  int64_t batch() const;  // in the epoch, from 0
+  int64_t micro() const;  // in the window, from 0
+  int64_t step() const;   // optimizer steps taken so far
 
   Control& control();
   // Prints and logs a warning or note; the hook goes on. Equal ones are said

@@ -32,9 +32,7 @@ class Metric {
   // checkpoints.
   virtual std::vector<at::Tensor> Meters() = 0;
   // Whether a larger value of component `name` is a better one.
-  virtual bool greater_is_better(const std::string& name) const {
-    return true;
-  }
+  virtual bool greater_is_better(const std::string& name) const { return true; }
 };
 
 }  // namespace slipway

@@ -15,16 +15,16 @@
 //
 // Lifecycle of one object: Create; Register; Configure ... FitEnd as listed
 // below; OnFailure if any hook or the loop failed; Close, always, once.
-// All hooks run on the training thread. A hook that returns an error, or throws,
-// is handled by the plugin's `on_error` policy: `fail` ends the run with an
-// error that names plugin, hook, step and rank; `warn` reports it and goes on;
-// `disable` reports it and calls no further hook of this plugin but Close. Only
-// the hooks that the manifest lists are called.
+// All hooks run on the training thread. A hook that returns an error, or
+// throws, is handled by the plugin's `on_error` policy: `fail` ends the run
+// with an error that names plugin, hook, step and rank; `warn` reports it and
+// goes on; `disable` reports it and calls no further hook of this plugin but
+// Close. Only the hooks that the manifest lists are called.
 #ifndef SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_
 #define SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_
 
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,6 +33,8 @@
 #include "trainer/plugin/components.h"
 #include "trainer/plugin/context.h"
 #include "trainer/plugin/entry.h"
+#include "trainer/plugin/exception.h"
+#include "trainer/plugin/this_abi.h"
 #include "trainer/recipe/node.h"
 
 namespace slipway {
@@ -109,6 +111,53 @@ class Plugin {
   virtual const void* Query(std::string_view interface);
 };
 
+// --- what SLIPWAY_PLUGIN is made of ------------------------------------------
+
+template <typename T>
+void* CreatePlugin(const void* config, void* status) noexcept {
+  absl::Status& result = *static_cast<absl::Status*>(status);
+  try {
+    absl::StatusOr<std::unique_ptr<Plugin>> plugin =
+        T::Create(*static_cast<const recipe::Node*>(config));
+    if (plugin.ok() && *plugin != nullptr) return plugin->release();
+    result = plugin.ok() ? absl::InternalError("Create returned null")
+                         : plugin.status();
+  } catch (...) {
+    result = CurrentExceptionStatus();
+  }
+  return nullptr;
+}
+
+inline void DestroyPlugin(void* plugin) noexcept {
+  delete static_cast<Plugin*>(plugin);
+}
+
+inline const void* NoLibraryInterface(const char* /*interface*/) noexcept {
+  return nullptr;
+}
+
 }  // namespace slipway
+
+// Exports `Class` as the plugin of this library; `id` and `version` are texts
+// and equal the manifest's. Once per library, outside of namespaces. The symbol
+// is weak so that the static libraries of several plugins fit into one test.
+#define SLIPWAY_PLUGIN(id, version, Class)                   \
+  extern "C" __attribute__((visibility("default"), weak))    \
+  const SlipwayPluginDescriptor*                             \
+  slipway_plugin_entry_v1() {                                \
+    static constexpr SlipwayPluginDescriptor kDescriptor = { \
+        sizeof(SlipwayPluginDescriptor),                     \
+        kSlipwayPluginMagic,                                 \
+        kSlipwayApiMajor,                                    \
+        kSlipwayApiMinor,                                    \
+        slipway::ThisAbi(),                                  \
+        id,                                                  \
+        version,                                             \
+        &slipway::CreatePlugin<Class>,                       \
+        &slipway::DestroyPlugin,                             \
+        &slipway::NoLibraryInterface};                       \
+    return &kDescriptor;                                     \
+  }                                                          \
+  static_assert(true, "takes a semicolon")
 
 #endif  // SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ struct TrainingState {
   int64_t max_epochs = 0;
   int64_t batches_per_epoch = 0;
   int64_t accumulate = 1;
+  int64_t steps_per_epoch = 0;
+  int64_t total_steps = 0;
 
   // Progress.
   int64_t epoch = 0;
@@ -41,6 +44,7 @@ struct TrainingState {
   int64_t step = 0;
   Control control;
   std::function<void(Problem)> report;
+  std::set<std::string> reported;  // what Context::Report has passed on
 
   // Set up by plugins.
   std::unique_ptr<GradientScaler> scaler;

@@ -1,0 +1,26 @@
+#include "trainer/plugin/control.h"
+
+namespace slipway {
+
+Scope::~Scope() = default;
+
+void Control::RequestStop(std::string_view reason) {
+  if (stop_) return;
+  stop_ = true;
+  stop_reason_ = reason;
+}
+
+void Control::SkipStep(std::string_view reason) {
+  if (skip_) return;
+  skip_ = true;
+  skip_reason_ = reason;
+}
+
+void Control::ClearStepRequests() {
+  save_ = false;
+  evaluate_ = false;
+  skip_ = false;
+  skip_reason_.clear();
+}
+
+}  // namespace slipway
