@@ -27,6 +27,7 @@
 
 #include "trainer/data/dataset.h"
 #include "trainer/nn/module.h"
+#include "trainer/plan/names.h"
 #include "trainer/plugin/loss.h"
 #include "trainer/plugin/metric.h"
 #include "trainer/plugin/optimizer.h"
@@ -102,9 +103,6 @@ struct Components {
   // phase_callbacks: hooks in the shape of a plugin.
   Registry<Factory<Plugin>> callbacks;
 };
-
-// "Cross_Entropy-Loss" and "CrossEntropyLoss" have one key.
-std::string ComponentKey(std::string_view name);
 
 // --- implementation of Registry ---------------------------------------------
 
