@@ -1,0 +1,64 @@
+// A file that appears whole or not at all.
+//
+//   absl::StatusOr<AtomicFile> file = AtomicFile::Create(path);
+//   RETURN_IF_ERROR(file->Append(header));
+//   RETURN_IF_ERROR(file->Append(payload));
+//   return file->Commit();
+//
+// What is appended goes to a temporary file beside `path`. Commit flushes it to
+// the disk, renames it into place and flushes the folder; until then `path` is
+// as it was. An AtomicFile that is destroyed without Commit leaves nothing.
+//
+// Fault points, in order: write_before, write_after (around each Append),
+// fsync_before, fsync_after, rename_before, rename_after.
+#ifndef SLIPWAY_TRAINER_CHECKPOINT_ATOMIC_FILE_H_
+#define SLIPWAY_TRAINER_CHECKPOINT_ATOMIC_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace slipway {
+
+// Used from one thread; movable.
+class AtomicFile {
+ public:
+  // Errors name the path and the system's reason (NOT_FOUND: no such folder;
+  // PERMISSION_DENIED; RESOURCE_EXHAUSTED: disk full).
+  static absl::StatusOr<AtomicFile> Create(const std::string& path);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  ~AtomicFile();
+
+  // Writes all of `bytes`, or returns why not.
+  absl::Status Append(std::string_view bytes);
+  // Bytes appended so far.
+  uint64_t size() const { return size_; }
+  // After this nothing else may be called.
+  absl::Status Commit();
+
+ private:
+  AtomicFile(std::string path, std::string temporary, int fd);
+  void Discard();
+
+  std::string path_;
+  std::string temporary_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+// Writes `content` as the whole of the file at `path`, atomically.
+absl::Status WriteFileAtomically(const std::string& path,
+                                 std::string_view content);
+
+// errno as a Status: "cannot <action> <path>: <reason>".
+absl::Status ErrnoStatus(int error, std::string_view action,
+                         std::string_view path);
+
+}  // namespace slipway
+
+#endif  // SLIPWAY_TRAINER_CHECKPOINT_ATOMIC_FILE_H_

@@ -1,0 +1,151 @@
+// Writing; checkpoint_reader.cc reads.
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <cstring>
+#include <utility>
+
+#include "ATen/ops/empty.h"
+#include "trainer/checkpoint/checkpoint_keys.h"
+#include "trainer/checkpoint/node_pickle.h"
+#include "trainer/checkpoint/tensor_file.h"
+
+namespace slipway {
+namespace {
+
+// Readers with weights_only know no bytes, so they travel as a uint8 tensor.
+at::Tensor ToTensor(const std::string& bytes) {
+  at::Tensor tensor =
+      at::empty({static_cast<int64_t>(bytes.size())}, at::dtype(at::kByte));
+  std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+class Builder {
+ public:
+  explicit Builder(TensorFileWriter& writer) : writer_(writer) {}
+
+  PickleValue Named(const std::vector<nn::NamedTensor>& tensors) {
+    PickleValue dict = PickleValue::Dict();
+    for (const auto& [name, tensor] : tensors) {
+      dict.Set(name, writer_.Add(tensor));
+    }
+    return dict;
+  }
+
+  // PyTorch numbers the entries of `state`; ours are named.
+  PickleValue Optimizer(const Checkpoint& checkpoint) {
+    PickleValue state = PickleValue::Dict();
+    for (const auto& [name, tensors] : checkpoint.optimizer) {
+      state.Set(name, Named(tensors));
+    }
+    PickleValue dict = PickleValue::Dict();
+    dict.Set(keys::kState, std::move(state));
+    dict.Set(keys::kParamGroups, PickleValue::List({}));
+    return dict;
+  }
+
+  PickleValue Tensors(const std::vector<at::Tensor>& tensors) {
+    std::vector<PickleValue> items;
+    for (const at::Tensor& tensor : tensors) {
+      items.push_back(writer_.Add(tensor));
+    }
+    return PickleValue::List(std::move(items));
+  }
+
+  PickleValue Rng(const std::vector<std::string>& states) {
+    std::vector<PickleValue> items;
+    for (const std::string& state : states) {
+      items.push_back(writer_.Add(ToTensor(state)));
+    }
+    return PickleValue::List(std::move(items));
+  }
+
+  PickleValue Plugins(const Checkpoint& checkpoint) {
+    PickleValue plugins = PickleValue::Dict();
+    for (const auto& [id, saved] : checkpoint.plugins) {
+      PickleValue state = PickleValue::Dict();
+      state.Set(keys::kValues, ToPickle(saved.state.values));
+      state.Set(keys::kTensors, Named(saved.state.tensors));
+      PickleValue plugin = PickleValue::Dict();
+      plugin.Set(keys::kVersion, PickleValue::Int(saved.version));
+      plugin.Set(keys::kState, std::move(state));
+      plugins.Set(id, std::move(plugin));
+    }
+    return plugins;
+  }
+
+ private:
+  TensorFileWriter& writer_;
+};
+
+PickleValue SamplerDict(const SamplerState& sampler) {
+  PickleValue dict = PickleValue::Dict();
+  dict.Set(keys::kSeed, PickleValue::Int(static_cast<int64_t>(sampler.seed)));
+  dict.Set(keys::kEpoch, PickleValue::Int(sampler.epoch));
+  dict.Set(keys::kSamplesDone, PickleValue::Int(sampler.samples_done));
+  return dict;
+}
+
+PickleValue BestDict(const std::optional<BestResult>& best) {
+  if (!best) return PickleValue();
+  PickleValue dict = PickleValue::Dict();
+  dict.Set(keys::kName, PickleValue::String(best->name));
+  dict.Set(keys::kValue, PickleValue::Float(best->value));
+  dict.Set(keys::kEpoch, PickleValue::Int(best->epoch));
+  return dict;
+}
+
+PickleValue MetricsDict(const Checkpoint& checkpoint) {
+  PickleValue dict = PickleValue::Dict();
+  for (const auto& [split, values] : checkpoint.metrics) {
+    PickleValue of_split = PickleValue::Dict();
+    for (const auto& [name, value] : values) {
+      of_split.Set(name, PickleValue::Float(value));
+    }
+    dict.Set(split, std::move(of_split));
+  }
+  return dict;
+}
+
+PickleValue SlipwayDict(const Checkpoint& checkpoint, Builder& builder) {
+  PickleValue dict = PickleValue::Dict();
+  dict.Set(keys::kSchema, PickleValue::Int(keys::kSchemaVersion));
+  dict.Set(keys::kPlanHash, PickleValue::String(checkpoint.plan_hash));
+  dict.Set(keys::kRecipeYaml, PickleValue::String(checkpoint.recipe_yaml));
+  dict.Set(keys::kStep, PickleValue::Int(checkpoint.step));
+  dict.Set(keys::kWorldSize, PickleValue::Int(checkpoint.world_size));
+  dict.Set(keys::kSampler, SamplerDict(checkpoint.sampler));
+  dict.Set(keys::kRng, builder.Rng(checkpoint.rng));
+  dict.Set(keys::kMeters, builder.Tensors(checkpoint.meters));
+  dict.Set(keys::kBest, BestDict(checkpoint.best));
+  if (!checkpoint.grads.empty()) {
+    dict.Set(keys::kGrads, builder.Named(checkpoint.grads));
+  }
+  dict.Set(keys::kPlugins, builder.Plugins(checkpoint));
+  return dict;
+}
+
+}  // namespace
+
+absl::Status WriteCheckpoint(const Checkpoint& checkpoint,
+                             const std::string& path) {
+  TensorFileWriter writer;
+  Builder builder(writer);
+  PickleValue root = PickleValue::Dict();
+  root.Set(keys::kNet, builder.Named(checkpoint.net));
+  for (const auto& [key, tensors] : checkpoint.extra_nets) {
+    root.Set(key, builder.Named(tensors));
+  }
+  root.Set(keys::kOptimizer, builder.Optimizer(checkpoint));
+  if (!checkpoint.scaler.empty()) {
+    root.Set(keys::kScaler, builder.Named(checkpoint.scaler));
+  }
+  root.Set(keys::kAcc, checkpoint.acc ? PickleValue::Float(*checkpoint.acc)
+                                      : PickleValue());
+  root.Set(keys::kEpoch, PickleValue::Int(checkpoint.epoch));
+  root.Set(keys::kMetrics, MetricsDict(checkpoint));
+  root.Set(keys::kSlipway, SlipwayDict(checkpoint, builder));
+  return writer.Write(root, path);
+}
+
+}  // namespace slipway

@@ -1,0 +1,205 @@
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_keys.h"
+#include "trainer/checkpoint/node_pickle.h"
+#include "trainer/checkpoint/tensor_file.h"
+
+namespace slipway {
+namespace {
+
+// Keeps the first error, so that reading can go through all the parts.
+class Reader {
+ public:
+  explicit Reader(TensorFile& file) : file_(file) {}
+
+  absl::Status status() const { return status_; }
+
+  at::Tensor Tensor(const PickleValue& value) {
+    if (value.tensor() == nullptr) {
+      status_.Update(absl::InvalidArgumentError(
+          absl::StrCat("expected a tensor, found a ",
+                       std::string(KindName(value.kind())))));
+      return at::Tensor();
+    }
+    absl::StatusOr<at::Tensor> tensor = file_.Load(*value.tensor());
+    status_.Update(tensor.status());
+    return tensor.ok() ? *std::move(tensor) : at::Tensor();
+  }
+
+  // Nothing for a null or for what is no dict. Entries that are no tensors
+  // (Python's state dicts may hold numbers) are left out.
+  std::vector<nn::NamedTensor> Named(const PickleValue* dict) {
+    std::vector<nn::NamedTensor> result;
+    if (dict == nullptr) return result;
+    for (const auto& [key, value] : dict->entries()) {
+      if (value.tensor() == nullptr) continue;
+      result.emplace_back(key.text(), Tensor(value));
+    }
+    return result;
+  }
+
+  std::vector<at::Tensor> Tensors(const PickleValue* list) {
+    std::vector<at::Tensor> result;
+    if (list == nullptr) return result;
+    for (const PickleValue& item : list->items()) {
+      result.push_back(Tensor(item));
+    }
+    return result;
+  }
+
+  std::vector<std::string> Rng(const PickleValue* list) {
+    std::vector<std::string> result;
+    for (const at::Tensor& tensor : Tensors(list)) {
+      if (!tensor.defined()) continue;
+      result.emplace_back(static_cast<const char*>(tensor.const_data_ptr()),
+                          tensor.nbytes());
+    }
+    return result;
+  }
+
+  SavedPluginState Plugin(const PickleValue& value) {
+    SavedPluginState saved;
+    if (const PickleValue* version = value.Find(keys::kVersion)) {
+      saved.version = static_cast<int>(version->int_value());
+    }
+    const PickleValue* state = value.Find(keys::kState);
+    if (state == nullptr) return saved;
+    if (const PickleValue* values = state->Find(keys::kValues)) {
+      absl::StatusOr<recipe::Node> node = ToNode(*values);
+      status_.Update(node.status());
+      if (node.ok()) saved.state.values = *std::move(node);
+    }
+    saved.state.tensors = Named(state->Find(keys::kTensors));
+    return saved;
+  }
+
+ private:
+  TensorFile& file_;
+  absl::Status status_;
+};
+
+int64_t IntAt(const PickleValue& dict, const char* key) {
+  const PickleValue* value = dict.Find(key);
+  return value == nullptr ? 0 : value->int_value();
+}
+
+std::string TextAt(const PickleValue& dict, const char* key) {
+  const PickleValue* value = dict.Find(key);
+  return value == nullptr ? "" : value->text();
+}
+
+SamplerState ReadSampler(const PickleValue* dict) {
+  if (dict == nullptr) return {};
+  return {.seed = static_cast<uint64_t>(IntAt(*dict, keys::kSeed)),
+          .epoch = IntAt(*dict, keys::kEpoch),
+          .samples_done = IntAt(*dict, keys::kSamplesDone)};
+}
+
+std::optional<BestResult> ReadBest(const PickleValue* dict) {
+  if (dict == nullptr || !dict->is_dict()) return std::nullopt;
+  const PickleValue* value = dict->Find(keys::kValue);
+  return BestResult{.name = TextAt(*dict, keys::kName),
+                    .value = value == nullptr ? 0 : value->number(),
+                    .epoch = IntAt(*dict, keys::kEpoch)};
+}
+
+void ReadMetrics(const PickleValue* dict, Checkpoint& checkpoint) {
+  if (dict == nullptr) return;
+  for (const auto& [split, values] : dict->entries()) {
+    for (const auto& [name, value] : values.entries()) {
+      checkpoint.metrics[split.text()][name.text()] = value.number();
+    }
+  }
+}
+
+void ReadOptimizer(const PickleValue* dict, Reader& reader,
+                   Checkpoint& checkpoint) {
+  const PickleValue* state = dict == nullptr ? nullptr : dict->Find(keys::kState);
+  if (state == nullptr) return;
+  for (const auto& [name, tensors] : state->entries()) {
+    // PyTorch's own optimizers number their entries: no name, no match.
+    if (name.kind() != PickleValue::Kind::kString) continue;
+    checkpoint.optimizer.emplace_back(name.text(), reader.Named(&tensors));
+  }
+}
+
+absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
+                         Checkpoint& checkpoint) {
+  if (dict == nullptr) return absl::OkStatus();
+  const int64_t schema = IntAt(*dict, keys::kSchema);
+  if (schema > keys::kSchemaVersion) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "written by a newer Slipway (checkpoint schema ", schema,
+        ", this one reads up to ", keys::kSchemaVersion, ")"));
+  }
+  checkpoint.plan_hash = TextAt(*dict, keys::kPlanHash);
+  checkpoint.recipe_yaml = TextAt(*dict, keys::kRecipeYaml);
+  checkpoint.step = IntAt(*dict, keys::kStep);
+  checkpoint.world_size = static_cast<int>(IntAt(*dict, keys::kWorldSize));
+  checkpoint.sampler = ReadSampler(dict->Find(keys::kSampler));
+  checkpoint.rng = reader.Rng(dict->Find(keys::kRng));
+  checkpoint.meters = reader.Tensors(dict->Find(keys::kMeters));
+  checkpoint.best = ReadBest(dict->Find(keys::kBest));
+  checkpoint.grads = reader.Named(dict->Find(keys::kGrads));
+  if (const PickleValue* plugins = dict->Find(keys::kPlugins)) {
+    for (const auto& [id, state] : plugins->entries()) {
+      checkpoint.plugins.emplace_back(id.text(), reader.Plugin(state));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Top-level dicts of tensors other than "net": "ema_net" and its like.
+void ReadExtraNets(const PickleValue& root, Reader& reader,
+                   Checkpoint& checkpoint) {
+  for (const auto& [key, value] : root.entries()) {
+    if (key.text() == keys::kNet || key.text() == keys::kScaler) continue;
+    std::vector<nn::NamedTensor> tensors = reader.Named(&value);
+    if (tensors.empty()) continue;
+    checkpoint.extra_nets.emplace_back(key.text(), std::move(tensors));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
+  absl::StatusOr<TensorFile> file = TensorFile::Open(path);
+  if (!file.ok()) return file.status();
+  const PickleValue& root = file->tree();
+  if (!root.is_dict()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": expected a dict of tensors, found a ",
+                     std::string(KindName(root.kind()))));
+  }
+  Reader reader(*file);
+  Checkpoint checkpoint;
+  // A bare state dict is a net alone.
+  if (root.Find(keys::kNet) == nullptr) {
+    checkpoint.net = reader.Named(&root);
+    if (!reader.status().ok()) return reader.status();
+    return checkpoint;
+  }
+  checkpoint.net = reader.Named(root.Find(keys::kNet));
+  ReadExtraNets(root, reader, checkpoint);
+  ReadOptimizer(root.Find(keys::kOptimizer), reader, checkpoint);
+  checkpoint.scaler = reader.Named(root.Find(keys::kScaler));
+  const PickleValue* acc = root.Find(keys::kAcc);
+  if (acc != nullptr && acc->kind() != PickleValue::Kind::kNone) {
+    checkpoint.acc = acc->number();
+  }
+  checkpoint.epoch = IntAt(root, keys::kEpoch);
+  ReadMetrics(root.Find(keys::kMetrics), checkpoint);
+  absl::Status status =
+      ReadSlipway(root.Find(keys::kSlipway), reader, checkpoint);
+  status.Update(reader.status());
+  if (!status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat(path, ": ", status.message()));
+  }
+  return checkpoint;
+}
+
+}  // namespace slipway

@@ -1,0 +1,67 @@
+// What an unpickler holds on its stack: values that may still grow and may be
+// shared, and the few Python names it knows. Internal to unpickler.cc.
+#ifndef SLIPWAY_TRAINER_CHECKPOINT_PICKLE_OBJECTS_H_
+#define SLIPWAY_TRAINER_CHECKPOINT_PICKLE_OBJECTS_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainer/checkpoint/pickle.h"
+#include "trainer/checkpoint/pickle_names.h"
+
+namespace slipway::pickle {
+
+struct Object;
+// Borrowed from an Arena: hostile pickles make cycles, which owners could not
+// free.
+using ObjectPtr = Object*;
+
+struct Object {
+  enum class Kind { kPlain, kList, kTuple, kDict, kStorage, kGlobal };
+  Kind kind = Kind::kPlain;
+  // kPlain: the value. kGlobal: its name as a text.
+  PickleValue value;
+  // Of lists and tuples; of dicts: key, value, key, value, ...
+  std::vector<ObjectPtr> items;
+  // kStorage, and kGlobal of a storage class or a dtype. Null for an untyped
+  // storage, of which `elements` are bytes.
+  const DtypeName* dtype = nullptr;
+  std::string storage_key;
+  int64_t elements = 0;
+};
+
+// Owns the objects of one pickle; their addresses stay.
+class Arena {
+ public:
+  ObjectPtr Plain(PickleValue value);
+  ObjectPtr Sequence(Object::Kind kind, std::vector<ObjectPtr> items);
+  ObjectPtr Add(Object object);
+
+ private:
+  std::deque<Object> objects_;
+};
+
+// A name of the closed set; nullopt for any other.
+std::optional<ObjectPtr> KnownGlobal(Arena& arena, std::string_view module,
+                                     std::string_view name);
+
+// The storage that a persistent id ("storage", class, key, device, elements)
+// means.
+absl::StatusOr<ObjectPtr> Storage(Arena& arena, const Object& id);
+
+// What `function(*arguments)` gives, for the functions of the closed set.
+absl::StatusOr<ObjectPtr> Call(Arena& arena, const Object& function,
+                               const Object& arguments);
+
+// The finished value. Refuses cycles, more than 64 levels, and values that
+// sharing makes much larger than the pickle of `pickle_size` bytes.
+absl::StatusOr<PickleValue> ToValue(const Object& root, uint64_t pickle_size);
+
+}  // namespace slipway::pickle
+
+#endif  // SLIPWAY_TRAINER_CHECKPOINT_PICKLE_OBJECTS_H_
