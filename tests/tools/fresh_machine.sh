@@ -6,8 +6,8 @@
 #
 # Other COMMANDs replace the README's. This machine's package sources, pip
 # settings and certificates are copied in, since the way to the network is its
-# own affair. Ends with a line about each command, and with
-# exit code 0 only where all of them ended well.
+# own affair. It ends with a line about each command, and with the exit code 0
+# only where all of them ended well.
 set -eu
 
 [ "$(id -u)" = 0 ] || { echo "fresh_machine.sh needs root" >&2; exit 2; }
@@ -47,15 +47,16 @@ make_root() {
 }
 
 copy_settings() {
-    local path
-    rm -rf "$root/etc/apt/sources.list"
-    for path in /etc/apt/sources.list /etc/apt/sources.list.d \
-        /etc/apt/apt.conf.d /etc/apt/auth.conf.d /etc/apt/trusted.gpg.d \
-        /usr/share/keyrings /etc/pip.conf /root/.config/pip /etc/resolv.conf \
-        /etc/hosts /etc/ssl/certs /usr/share/ca-certificates \
-        /usr/local/share/ca-certificates /etc/ca-certificates.conf; do
-        [ ! -e "$path" ] || cp --archive --parents "$path" "$root"
+    local path present=()
+    rm -f "$root/etc/apt/sources.list"
+    for path in etc/apt/{sources.list,sources.list.d,apt.conf.d,auth.conf.d} \
+        etc/apt/trusted.gpg.d usr/share/keyrings etc/pip.conf root/.config/pip \
+        etc/ssl/certs usr/share/ca-certificates usr/local/share/ca-certificates \
+        etc/ca-certificates.conf etc/resolv.conf etc/hosts; do
+        [ ! -e "/$path" ] || present+=("$path")
     done
+    tar --create --directory / "${present[@]}" |
+        tar --extract --directory "$root"
 }
 
 copy_tree() {
