@@ -23,6 +23,9 @@ _COPTS = [
     # Parameters that a hook's default does not use keep their names.
     "-Wno-unused-parameter",
 
+    # Designated initialisers leave the other members at their defaults.
+    "-Wno-missing-field-initializers",
+
     # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651).
     "-Wno-restrict",
 ]

@@ -1,0 +1,233 @@
+#include "trainer/report/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace slipway {
+namespace {
+
+constexpr double kBarInterval = 0.1;  // seconds between two redraws
+constexpr double kLineInterval = 5;
+constexpr int kBarWidth = 24;
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string Number(const nlohmann::ordered_json& value) {
+  return value.is_number() ? absl::StrFormat("%.4f", value.get<double>())
+                           : value.dump();
+}
+
+// "valid Accuracy": what differences are taken of.
+std::string MetricKey(const std::string& split, const std::string& name) {
+  return absl::StrCat(split, " ", name);
+}
+
+}  // namespace
+
+ConsoleOptions ConsoleOptionsFor(int fd) {
+  ConsoleOptions options;
+  if (!isatty(fd)) return options;
+  options.progress = ConsoleOptions::Progress::kBar;
+  winsize size = {};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    options.width = size.ws_col;
+  }
+  return options;
+}
+
+std::string ProgressBar(double share, int width) {
+  const int inner = std::max(width - 2, 1);
+  const int filled =
+      std::clamp(static_cast<int>(std::lround(share * inner)), 0, inner);
+  std::string bar(static_cast<size_t>(filled), '=');
+  if (filled > 0 && filled < inner) bar.back() = '>';
+  bar.append(static_cast<size_t>(inner - filled), ' ');
+  return absl::StrCat("[", bar, "]");
+}
+
+std::string ShortNumber(double value) {
+  if (value >= 1e6) return absl::StrFormat("%.1fM", value / 1e6);
+  if (value >= 1e3) return absl::StrFormat("%.1fk", value / 1e3);
+  return absl::StrFormat("%.0f", value);
+}
+
+std::string Duration(double seconds) {
+  const auto total = static_cast<int64_t>(std::lround(seconds));
+  const int64_t hours = total / 3600;
+  if (hours > 0) {
+    return absl::StrFormat("%d:%02d:%02d", hours, total / 60 % 60, total % 60);
+  }
+  return absl::StrFormat("%d:%02d", total / 60, total % 60);
+}
+
+ConsoleReporter::ConsoleReporter(std::ostream& out, ConsoleOptions options)
+    : out_(out), options_(std::move(options)) {
+  if (!options_.clock) options_.clock = SteadySeconds;
+}
+
+absl::Status ConsoleReporter::Good() {
+  if (out_.good()) return absl::OkStatus();
+  return absl::UnknownError("cannot write to the console");
+}
+
+bool ConsoleReporter::ItIsTime() {
+  using Progress = ConsoleOptions::Progress;
+  if (options_.progress == Progress::kNone) return false;
+  const double interval =
+      options_.progress == Progress::kBar ? kBarInterval : kLineInterval;
+  const double now = options_.clock();
+  if (now - last_shown_ < interval) return false;
+  last_shown_ = now;
+  return true;
+}
+
+void ConsoleReporter::Show(const std::string& line) {
+  if (options_.progress != ConsoleOptions::Progress::kBar) {
+    out_ << line << "\n" << std::flush;
+    return;
+  }
+  // One column stays free: some terminals wrap a full line.
+  const auto room = static_cast<size_t>(std::max(options_.width - 1, 1));
+  std::string fitted = line.substr(0, room);
+  shown_width_ = std::max(shown_width_, fitted.size());
+  fitted.resize(shown_width_, ' ');
+  out_ << "\r" << fitted << std::flush;
+}
+
+void ConsoleReporter::ClearLine() {
+  if (shown_width_ == 0) return;
+  out_ << "\r" << std::string(shown_width_, ' ') << "\r";
+  shown_width_ = 0;
+}
+
+std::string ConsoleReporter::EpochTitle(int64_t epoch) const {
+  return absl::StrCat("epoch ", epoch + 1, "/", begin_.max_epochs);
+}
+
+absl::Status ConsoleReporter::OnBegin(const BeginReport& begin) {
+  begin_ = begin;
+  out_ << absl::StrFormat(
+      "%s: %s parameters, %d training and %d validation samples, %s%s\n",
+      begin.architecture, ShortNumber(static_cast<double>(begin.parameters)),
+      begin.train_samples, begin.valid_samples, begin.device,
+      begin.world_size > 1 ? absl::StrCat(", ", begin.world_size, " ranks")
+                           : "");
+  out_ << "files: " << begin.run_dir << "\n" << std::flush;
+  return Good();
+}
+
+absl::Status ConsoleReporter::OnStep(const StepReport& step) {
+  if (step.loss) last_loss_ = *step.loss;
+  if (!step.learning_rates.empty()) last_rates_ = step.learning_rates;
+  if (!ItIsTime()) return absl::OkStatus();
+  const double share = static_cast<double>(step.batch) /
+                       std::max<double>(1, begin_.batches_per_epoch);
+  std::string line = absl::StrCat(
+      EpochTitle(step.epoch), "  ", ProgressBar(share, kBarWidth), "  ",
+      step.batch, "/", begin_.batches_per_epoch,
+      absl::StrFormat("  loss %.4f", last_loss_));
+  if (!last_rates_.empty()) {
+    absl::StrAppendFormat(&line, "  lr %.4g", last_rates_.front().second);
+  }
+  if (step.samples_per_second > 0) {
+    absl::StrAppend(&line, "  ", ShortNumber(step.samples_per_second), "/s");
+  }
+  Show(line);
+  return Good();
+}
+
+absl::Status ConsoleReporter::OnEvaluationProgress(
+    const EvaluationProgress& progress) {
+  if (!ItIsTime()) return absl::OkStatus();
+  const double share = static_cast<double>(progress.batch) /
+                       std::max<double>(1, progress.batches);
+  Show(absl::StrCat(progress.split, "  ", ProgressBar(share, kBarWidth), "  ",
+                    progress.batch, "/", progress.batches));
+  return Good();
+}
+
+std::string ConsoleReporter::FormatMetric(const EpochReport& epoch,
+                                          const std::string& name,
+                                          double value) {
+  std::string text = absl::StrFormat("%s %.4f", name, value);
+  const std::string key = MetricKey(epoch.split, name);
+  const auto previous = previous_.find(key);
+  if (previous != previous_.end()) {
+    absl::StrAppendFormat(&text, " (%+.4f)", value - previous->second);
+  }
+  previous_[key] = value;
+  if (epoch.split == "train" || name != begin_.metric_to_watch) return text;
+  if (epoch.is_best) {
+    best_ = Best{.value = value, .epoch = epoch.epoch};
+    return text + " *";
+  }
+  if (best_) {
+    absl::StrAppendFormat(&text, " [best %.4f in epoch %d]", best_->value,
+                          best_->epoch + 1);
+  }
+  return text;
+}
+
+absl::Status ConsoleReporter::OnEpoch(const EpochReport& epoch) {
+  ClearLine();
+  if (titled_epoch_ != epoch.epoch) {
+    out_ << EpochTitle(epoch.epoch) << "  step " << epoch.step << "\n";
+    titled_epoch_ = epoch.epoch;
+  }
+  out_ << absl::StrFormat("  %-5s %6.1f s", epoch.split, epoch.seconds);
+  for (const auto& [name, value] : epoch.metrics) {
+    out_ << "  " << FormatMetric(epoch, name, value);
+  }
+  out_ << "\n" << std::flush;
+  return Good();
+}
+
+absl::Status ConsoleReporter::OnEvent(const EventReport& event) {
+  // Checkpoints are routine; the last line says where they are.
+  if (event.name == "checkpoint") return absl::OkStatus();
+  ClearLine();
+  out_ << absl::StrFormat("%s at step %d", event.name, event.step);
+  if (!event.detail.empty()) out_ << " " << event.detail.dump();
+  out_ << "\n" << std::flush;
+  return Good();
+}
+
+absl::Status ConsoleReporter::OnProblem(const Problem& problem) {
+  ClearLine();
+  out_ << FormatProblem(problem) << std::flush;
+  return Good();
+}
+
+absl::Status ConsoleReporter::OnEnd(const EndReport& end) {
+  ClearLine();
+  const nlohmann::ordered_json& result = end.result;
+  if (end.error) out_ << FormatProblem(*end.error);
+  out_ << result.value("exit_reason", "done") << ": "
+       << result.value("epochs", int64_t{0}) << " epochs, "
+       << result.value("steps", int64_t{0}) << " steps in "
+       << Duration(result.value("seconds", 0.0));
+  const auto metrics = result.find("metrics");
+  if (metrics != result.end() && metrics->contains("best") &&
+      (*metrics)["best"].is_object()) {
+    const auto& best = (*metrics)["best"];
+    out_ << ", best " << best["name"].get<std::string>() << " "
+         << Number(best["value"]) << " in epoch "
+         << best["epoch"].get<int64_t>() + 1;
+  }
+  out_ << "\nfiles: " << begin_.run_dir << "\n" << std::flush;
+  return Good();
+}
+
+}  // namespace slipway

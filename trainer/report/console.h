@@ -1,0 +1,88 @@
+// What a person sees of a training.
+//
+//   epoch 3/12  [==========>          ]  24/45  loss 0.1234  lr 0.05  9.1k/s
+//
+//   epoch 3/12  1.9 s
+//     train  CrossEntropyLoss 0.1034 (-0.0210)  Accuracy 0.9610 (+0.0110)
+//     valid  CrossEntropyLoss 0.0934 (-0.0120)  Accuracy 0.9810 (+0.0021) *
+//
+// Differences are to the previous epoch; `*` marks a new best of the watched
+// metric, otherwise the best and its epoch are named.
+#ifndef SLIPWAY_TRAINER_REPORT_CONSOLE_H_
+#define SLIPWAY_TRAINER_REPORT_CONSOLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "trainer/report/reporter.h"
+
+namespace slipway {
+
+struct ConsoleOptions {
+  // kBar redraws one line (terminals); kLines prints a line every few seconds
+  // (logs); kNone prints epochs only.
+  enum class Progress { kBar, kLines, kNone };
+  Progress progress = Progress::kLines;
+  int width = 80;
+  // Seconds of a steady clock; tests pass their own.
+  std::function<double()> clock;
+};
+
+// kBar on a terminal, kLines otherwise, for file descriptor `fd`; the
+// terminal's width.
+ConsoleOptions ConsoleOptionsFor(int fd);
+
+// "[=====>    ]" of `width` characters in all.
+std::string ProgressBar(double share, int width);
+// "950", "9.1k", "1.2M".
+std::string ShortNumber(double value);
+// "0:07", "12:30", "3:02:05".
+std::string Duration(double seconds);
+
+class ConsoleReporter : public Reporter {
+ public:
+  // `out` must outlive the reporter.
+  ConsoleReporter(std::ostream& out, ConsoleOptions options);
+
+  absl::Status OnBegin(const BeginReport& begin) override;
+  absl::Status OnStep(const StepReport& step) override;
+  absl::Status OnEvaluationProgress(const EvaluationProgress& progress) override;
+  absl::Status OnEpoch(const EpochReport& epoch) override;
+  absl::Status OnEvent(const EventReport& event) override;
+  absl::Status OnProblem(const Problem& problem) override;
+  absl::Status OnEnd(const EndReport& end) override;
+
+ private:
+  struct Best {
+    double value;
+    int64_t epoch;
+  };
+
+  bool ItIsTime();
+  void Show(const std::string& line);
+  void ClearLine();
+  std::string EpochTitle(int64_t epoch) const;
+  std::string FormatMetric(const EpochReport& epoch, const std::string& name,
+                           double value);
+  absl::Status Good();
+
+  std::ostream& out_;
+  ConsoleOptions options_;
+  BeginReport begin_;
+  double last_shown_ = -1e9;
+  size_t shown_width_ = 0;
+  std::optional<int64_t> titled_epoch_;
+  std::map<std::string, double> previous_;  // "valid Accuracy" -> value
+  std::optional<Best> best_;
+  double last_loss_ = 0;
+  NamedValues last_rates_;
+};
+
+}  // namespace slipway
+
+#endif  // SLIPWAY_TRAINER_REPORT_CONSOLE_H_
