@@ -18,10 +18,12 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string_view TakeLine(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
+// The line of `text` that starts at `start`, its end of line visible.
+std::string LineAt(std::string_view text, size_t start) {
+  if (start >= text.size()) return "(the end)";
+  const size_t end = text.find('\n', start);
+  const std::string line(text.substr(start, end - start));
+  return end == std::string_view::npos ? line + "(the end)" : line;
 }
 
 // `bazel run` says where the repository lies; `bazel test` does not.
@@ -41,28 +43,22 @@ bool Update(const std::string& path, std::string_view text) {
 std::string FirstDifference(std::string_view expected,
                             std::string_view actual) {
   if (expected == actual) return "";
-  int line = 0;
-  std::string_view want, got;
-  do {
-    ++line;
-    if (expected.empty() || actual.empty()) break;
-    want = TakeLine(expected);
-    got = TakeLine(actual);
-  } while (want == got);
-  if (want == got) {
-    want = expected.empty() ? "(the end)" : TakeLine(expected);
-    got = actual.empty() ? "(the end)" : TakeLine(actual);
-  }
-  return "line " + std::to_string(line) + "\n  expected: " + std::string(want) +
-         "\n  found:    " + std::string(got);
+  const auto differs = std::mismatch(expected.begin(), expected.end(),
+                                     actual.begin(), actual.end());
+  const std::string_view same(expected.begin(), differs.first);
+  const size_t start = same.rfind('\n') + 1;  // 0 if there is no line before
+  const auto line = 1 + std::count(same.begin(), same.end(), '\n');
+  return "line " + std::to_string(line) +
+         "\n  expected: " + LineAt(expected, start) +
+         "\n  found:    " + LineAt(actual, start);
 }
 
 void ExpectGolden(const std::string& path, std::string_view actual) {
   if (Update(path, actual)) return;
   const std::string difference = FirstDifference(ReadFile(path), actual);
-  EXPECT_EQ(difference, "")
-      << path << " differs; the whole text is\n"
-      << actual << "If it is right, SLIPWAY_UPDATE_GOLDEN=1 bazel run TEST "
+  EXPECT_TRUE(difference.empty())
+      << path << " differs at " << difference << "\nThe whole text is\n"
+      << actual << "If it is right, SLIPWAY_UPDATE_GOLDEN=1 ./bazelw run TEST "
       << "writes it.";
 }
 

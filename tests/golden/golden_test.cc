@@ -27,6 +27,8 @@ TEST(FirstDifference, NamesTheLine) {
   EXPECT_EQ(FirstDifference("a\nb\n", "a\nb\n"), "");
   EXPECT_EQ(FirstDifference("a\nb\n", "a\n"),
             "line 2\n  expected: b\n  found:    (the end)");
+  EXPECT_EQ(FirstDifference("a\nb\n", "a\nb"),
+            "line 2\n  expected: b\n  found:    b(the end)");
   EXPECT_EQ(FirstDifference("", "x\n"),
             "line 1\n  expected: (the end)\n  found:    x");
 }
