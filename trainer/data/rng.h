@@ -6,7 +6,9 @@
 //   const int64_t x = rng.Below(9);       // 0..8
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). A value type; each thread uses its own.
+// SC 2011). A value type; each thread uses its own. The numbers are part of the
+// contract: a recipe with a seed gives the same training from one release to
+// the next.
 #ifndef SLIPWAY_TRAINER_DATA_RNG_H_
 #define SLIPWAY_TRAINER_DATA_RNG_H_
 
@@ -16,10 +18,15 @@
 
 namespace slipway::data {
 
+// Ten rounds of Philox: the block of random words number `counter` under `key`.
+std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
+                                   std::array<uint32_t, 2> key);
+
 class Rng {
  public:
   // The stream of sample `index` (or batch `index`) of `epoch`. `stream` tells
-  // apart users of one key: samples, collates, samplers, ...
+  // apart users of one key: samples, collates, samplers, ... Distinct for
+  // every epoch below 2^32 and index below 2^56; 2^34 words long.
   enum class Stream : uint32_t { kSample = 0, kBatch = 1, kSampler = 2 };
   Rng(uint64_t seed, int64_t epoch, int64_t index,
       Stream stream = Stream::kSample);
@@ -43,7 +50,7 @@ class Rng {
 
   std::array<uint32_t, 2> key_;
   std::array<uint32_t, 4> counter_;
-  std::array<uint32_t, 4> block_;
+  std::array<uint32_t, 4> block_ = {};
   int used_ = 4;
 };
 
