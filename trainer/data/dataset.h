@@ -9,7 +9,12 @@
 // other samples of its batch. All of it runs on the pipeline's threads: every
 // const method here must be safe to call from several threads at once, and all
 // randomness comes from the Rng that is passed in, so that results depend
-// neither on the number of threads nor on their order.
+// neither on the number of threads nor on their order. A sample's stream is
+// keyed by its place in the epoch's order: a sample that an epoch shows twice
+// is not augmented twice in the same way.
+//
+// What these methods throw (c10::Error, std::bad_alloc) the loader turns into a
+// Status that names the sample.
 #ifndef SLIPWAY_TRAINER_DATA_DATASET_H_
 #define SLIPWAY_TRAINER_DATA_DATASET_H_
 
@@ -79,7 +84,9 @@ class Collate {
  public:
   virtual ~Collate();
   // Fills `input`, `target` and `extra` of a batch whose `indices` are set.
-  // `samples` is never empty and may be moved from.
+  // `samples` is never empty and may be moved from. Images of equal shape are
+  // already rows of one tensor; image_rows.h has the function that takes them
+  // as they lie.
   virtual absl::Status Join(std::vector<Sample>& samples, Batch& batch,
                             Rng& rng) const = 0;
   virtual absl::Status Set(std::string_view parameter,
@@ -90,7 +97,10 @@ class Collate {
 class Sampler {
  public:
   virtual ~Sampler();
+  // Samples in an epoch, over all ranks: the length of every Order().
+  virtual int64_t size() const = 0;
   // The whole epoch's order over all ranks; sharding by rank is the loader's.
+  // Indices of the data set; they may repeat.
   virtual std::vector<int64_t> Order(int64_t epoch) const = 0;
   virtual absl::Status Set(std::string_view parameter,
                            const recipe::Node& value);
@@ -99,10 +109,14 @@ class Sampler {
 // 0..n-1 in order, or shuffled anew each epoch by Rng(seed, epoch).
 std::unique_ptr<Sampler> SequentialSampler(int64_t size);
 std::unique_ptr<Sampler> ShuffleSampler(int64_t size, uint64_t seed);
+// `samples` samples an epoch of a data set of `size`: as many passes over it as
+// that takes, the last one cut short, each shuffled by itself.
+std::unique_ptr<Sampler> RepeatSampler(int64_t size, int64_t samples,
+                                       uint64_t seed);
 
-// Stacks images and targets: input float[n, ...], target [n, ...]; maps and
-// lists are stacked entry by entry. INVALID_ARGUMENT names the first sample
-// whose shape differs.
+// Stacks images and targets: input [n, ...] of the images' type (float after
+// ToTensor), target [n, ...]; maps and lists are stacked entry by entry.
+// INVALID_ARGUMENT names the first sample whose shape differs.
 std::unique_ptr<Collate> StackCollate();
 
 }  // namespace slipway::data
