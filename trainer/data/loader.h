@@ -26,12 +26,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/data/dataset.h"
+#include "trainer/recipe/node.h"
 
 namespace slipway::data {
 
 struct LoaderParts {
   std::unique_ptr<Dataset> dataset;
   std::vector<std::unique_ptr<Transform>> transforms;
+  // What messages and Set() call the transforms; empty: by position only.
+  std::vector<std::string> transform_names;
   std::unique_ptr<Collate> collate;  // null: StackCollate()
   std::unique_ptr<Sampler> sampler;  // null: by LoaderOptions::shuffle
 };
@@ -46,13 +49,15 @@ struct LoaderOptions {
   int prefetch = 4;
   uint64_t seed = 0;
   // This rank's share: every world_size-th sample from `rank` on. Training
-  // repeats the epoch's first samples to make all shares equal; evaluation
-  // marks such repeats as not valid (Batch::valid).
+  // repeats the epoch's first samples to make all shares equal, and counts
+  // them; evaluation marks such repeats as not valid (Batch::valid).
   int rank = 0;
   int world_size = 1;
   bool evaluation = false;
-  // A sample that fails: an error that ends the epoch, or left out (replaced by
-  // the next good one of the batch) and reported by Epoch::SkippedSamples().
+  // A sample that fails: an error that ends the epoch, or left out and reported
+  // by Epoch::SkippedSamples(); then the batch's good samples move up, and the
+  // first of them, shown again, fill it up and are not valid (Batch::valid). A
+  // batch with no good sample is an error all the same.
   enum class OnBadSample { kError, kSkip } on_bad_sample = OnBadSample::kError;
 };
 
@@ -76,7 +81,8 @@ class Loader {
 
   // Starts epoch `epoch` (from 0) at batch `first_batch` (for resume): the
   // batches from there on are those of the uninterrupted epoch. The Epoch must
-  // not outlive the loader, and only one may be alive.
+  // not outlive the loader, and only one may be alive. Options that make no
+  // sense (batch_size below 1, a rank beyond world_size) are its first error.
   std::unique_ptr<Epoch> Begin(int64_t epoch, int64_t first_batch = 0);
 
   // Batches in an epoch, for this rank.
@@ -84,13 +90,18 @@ class Loader {
   const Dataset& dataset() const;
   const LoaderOptions& options() const;
   // For hooks: "transform.<position or name>", "collate", "sampler". Between
-  // epochs only.
+  // epochs only: FAILED_PRECONDITION while one is alive. NOT_FOUND lists the
+  // loader's parts.
   absl::Status Set(std::string_view part, std::string_view parameter,
                    const recipe::Node& value);
 
  private:
+  Transform* FindTransform(std::string_view name) const;
+  std::vector<std::string> PartNames() const;
+
   LoaderParts parts_;
   LoaderOptions options_;
+  int epochs_alive_ = 0;
 };
 
 }  // namespace slipway::data

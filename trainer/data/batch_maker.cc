@@ -1,0 +1,160 @@
+#include "trainer/data/batch_maker.h"
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "c10/util/Exception.h"
+#include "trainer/data/rng.h"
+
+namespace slipway::data {
+namespace {
+
+absl::Status Prefixed(const absl::Status& status, const std::string& prefix) {
+  return absl::Status(status.code(),
+                      absl::StrCat(prefix, ": ", status.message()));
+}
+
+// Runs what data sets, transforms and collates do; exceptions end here.
+template <typename Function>
+absl::Status Guarded(Function function) {
+  try {
+    return function();
+  } catch (const c10::Error& error) {
+    return absl::InternalError(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  } catch (...) {
+    return absl::InternalError("threw something that is no std::exception");
+  }
+}
+
+std::string TransformName(const LoaderParts& parts, size_t position) {
+  return position < parts.transform_names.size()
+             ? parts.transform_names[position]
+             : absl::StrCat(position);
+}
+
+}  // namespace
+
+BatchMaker::BatchMaker(const LoaderParts& parts, const LoaderOptions& options,
+                       int64_t epoch)
+    : parts_(parts),
+      options_(options),
+      epoch_(epoch),
+      order_(parts.sampler->Order(epoch)),
+      shard_({.samples = static_cast<int64_t>(order_.size()),
+              .batch_size = options.batch_size,
+              .rank = options.rank,
+              .world_size = options.world_size,
+              .drop_last = options.drop_last}) {}
+
+Batch BatchMaker::Ask(int64_t number,
+                      const std::vector<int64_t>& places) const {
+  Batch batch;
+  batch.indices.reserve(places.size());
+  for (int64_t place : places) {
+    batch.indices.push_back(order_[place % order_.size()]);
+  }
+  batch.valid = options_.evaluation ? shard_.valid(number) : batch.size();
+  return batch;
+}
+
+BatchMaker::Result BatchMaker::Make(int64_t number, ForEach for_each) const {
+  const std::vector<int64_t> places = shard_.Places(number);
+  Batch batch = Ask(number, places);
+  std::vector<absl::StatusOr<Sample>> made(places.size());
+  ImageRows rows(batch.size());
+  for_each(batch.size(), [&](int64_t i) {
+    made[i] = MakeSample(batch.indices[i], places[i], i, rows);
+  });
+
+  Result result;
+  absl::StatusOr<std::vector<Sample>> samples =
+      KeepGood(std::move(made), batch, result.skipped);
+  absl::Status status =
+      samples.ok() ? Join(*samples, number, batch) : samples.status();
+  if (status.ok()) {
+    result.batch = std::move(batch);
+  } else {
+    result.batch = std::move(status);
+  }
+  return result;
+}
+
+absl::StatusOr<Sample> BatchMaker::MakeSample(int64_t index, int64_t place,
+                                              int64_t row,
+                                              ImageRows& rows) const {
+  if (index < 0 || index >= parts_.dataset->size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the sampler asks for sample ", index,
+                     ", but the data set has ", parts_.dataset->size()));
+  }
+  Sample sample;
+  absl::Status status = Guarded([&]() -> absl::Status {
+    absl::StatusOr<Sample> raw = parts_.dataset->Get(index);
+    if (!raw.ok()) return raw.status();
+    sample = *std::move(raw);
+    return absl::OkStatus();
+  });
+  if (status.ok()) status = Transform(sample, place);
+  if (status.ok()) {
+    status = Guarded([&] {
+      sample.image = rows.Place(row, sample.image);
+      return absl::OkStatus();
+    });
+  }
+  if (!status.ok()) return Prefixed(status, absl::StrCat("sample ", index));
+  return sample;
+}
+
+absl::Status BatchMaker::Transform(Sample& sample, int64_t place) const {
+  Rng rng(options_.seed, epoch_, place);
+  for (size_t t = 0; t < parts_.transforms.size(); ++t) {
+    absl::Status status = Guarded([&] {
+      return parts_.transforms[t]->Apply(sample, *parts_.dataset, rng);
+    });
+    if (status.ok()) continue;
+    return Prefixed(status,
+                    absl::StrCat("transform ", TransformName(parts_, t)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Sample>> BatchMaker::KeepGood(
+    std::vector<absl::StatusOr<Sample>> made, Batch& batch,
+    std::vector<std::string>& skipped) const {
+  const std::vector<int64_t> asked = std::exchange(batch.indices, {});
+  const int64_t asked_valid = std::exchange(batch.valid, 0);
+  const bool skip = options_.on_bad_sample == LoaderOptions::OnBadSample::kSkip;
+  std::vector<Sample> good;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i].ok()) {
+      good.push_back(*std::move(made[i]));
+      batch.indices.push_back(asked[i]);
+      if (static_cast<int64_t>(i) < asked_valid) ++batch.valid;
+    } else if (skip) {
+      skipped.emplace_back(made[i].status().message());
+    } else {
+      return made[i].status();
+    }
+  }
+  if (good.empty()) return made.front().status();
+  for (size_t i = 0; good.size() < made.size(); ++i) {
+    good.push_back(good[i]);
+    batch.indices.push_back(batch.indices[i]);
+  }
+  return good;
+}
+
+absl::Status BatchMaker::Join(std::vector<Sample>& samples, int64_t number,
+                              Batch& batch) const {
+  Rng rng(options_.seed, epoch_, number * options_.world_size + options_.rank,
+          Rng::Stream::kBatch);
+  absl::Status status =
+      Guarded([&] { return parts_.collate->Join(samples, batch, rng); });
+  if (status.ok()) return status;
+  return Prefixed(status, absl::StrCat("batch ", number));
+}
+
+}  // namespace slipway::data
