@@ -4,7 +4,8 @@
 #
 #   sudo tests/tools/fresh_machine.sh [COMMAND...]
 #
-# Other COMMANDs replace the README's. This machine's package sources, pip
+# Other COMMANDs replace the README's, and SUITE=sid another Debian: the one with
+# Bazel 7, which reads MODULE.bazel. This machine's package sources, pip
 # settings and certificates are copied in, since the way to the network is its
 # own affair. It ends with a line about each command, and with the exit code 0
 # only where all of them ended well.
@@ -21,11 +22,14 @@ fi
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- './bazelw run //trainer -- --recipe=digits_resnet' \
     './bazelw test //...'
+suite=${SUITE:-bookworm}
 root=$(mktemp -d "${TMPDIR:-/tmp}/fresh_machine.XXXXXX")
 trap remove_root EXIT
 
 remove_root() {
-    umount --recursive "$root/dev" "$root/proc" 2>/dev/null || true
+    # Lazily, since servers that the commands started may still run.
+    umount --recursive --lazy "$root/dev" || true
+    umount --lazy "$root/proc" || true
     rm -rf --one-file-system "$root"
 }
 
@@ -37,11 +41,7 @@ mirror() {
 }
 
 make_root() {
-    debootstrap --variant=minbase bookworm "$root" "$(mirror)" >"$root.log" || {
-        cat "$root.log" >&2
-        return 1
-    }
-    rm -f "$root.log"
+    debootstrap --variant=minbase "$suite" "$root" "$(mirror)" >/dev/null
     mount --types proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
 }
@@ -57,6 +57,10 @@ copy_settings() {
     done
     tar --create --directory / "${present[@]}" |
         tar --extract --directory "$root"
+    if [ "$suite" != bookworm ]; then
+        rm -f "$root"/etc/apt/sources.list.d/*
+        echo "deb $(mirror) $suite main" >"$root/etc/apt/sources.list"
+    fi
 }
 
 copy_tree() {
@@ -77,7 +81,7 @@ SECONDS=0
 make_root
 copy_settings
 copy_tree
-summary="$SECONDS s: a minimal Debian 12"
+summary="$SECONDS s: a minimal Debian, $suite"
 failed=0
 for command in "$@"; do
     SECONDS=0

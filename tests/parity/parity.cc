@@ -1,0 +1,165 @@
+#include "tests/parity/parity.h"
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "ATen/ops/cross_entropy_loss.h"
+#include "ATen/ops/empty.h"
+#include "c10/core/GradMode.h"
+#include "gtest/gtest.h"
+
+namespace slipway::parity {
+namespace {
+
+uint32_t Crc32(std::string_view text) {
+  uint32_t crc = ~0u;
+  for (unsigned char c : text) {
+    crc ^= c;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
+    }
+  }
+  return ~crc;
+}
+
+double Element(std::string_view name, const at::Tensor& tensor, double s) {
+  if (name.ends_with("running_mean")) return 0.1 * s;
+  if (name.ends_with("running_var")) return 1 + 0.1 * std::abs(s);
+  if (tensor.dim() >= 2) {
+    const double fan_in = tensor.numel() / tensor.size(0);
+    return s * std::sqrt(2 / fan_in);
+  }
+  return name.ends_with("weight") ? 1 + 0.1 * s : 0.05 * s;
+}
+
+at::Tensor Classes(int64_t images, int64_t classes) {
+  const at::Tensor target = at::empty({images}, at::kLong);
+  for (int64_t i = 0; i < images; ++i) target[i] = i * 3 % classes;
+  return target;
+}
+
+double Norm(const at::Tensor& tensor) {
+  return tensor.to(at::kDouble).norm().item<double>();
+}
+
+// Single values may cancel: they are compared on the scale of the whole.
+void ExpectValues(const at::Tensor& flat, const Json& values, double scale) {
+  ASSERT_EQ(flat.numel(), static_cast<int64_t>(values.size()));
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    EXPECT_NEAR(flat[i].item<double>(), values[i].get<double>(),
+                kTolerance * scale)
+        << "value " << i;
+  }
+}
+
+void ExpectRunningMeans(const nn::Module& model, const Json& entry) {
+  std::map<std::string, at::Tensor> buffers;
+  for (const auto& [name, buffer] : model.NamedBuffers()) {
+    buffers[name] = buffer;
+  }
+  for (const auto& [name, summary] : entry["bn_after"].items()) {
+    SCOPED_TRACE(name);
+    ExpectTensor(buffers.at(name), summary);
+  }
+}
+
+}  // namespace
+
+Json Read(const std::string& path) {
+  std::ifstream file(path);
+  return Json::parse(file);
+}
+
+void FillByFormula(nn::Module& model) {
+  for (const auto& [name, tensor] : model.StateDict()) {
+    if (!tensor.is_floating_point()) {
+      tensor.zero_();
+      continue;
+    }
+    const double phase = Crc32(name) % 1000;
+    float* data = tensor.data_ptr<float>();
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+      const double s = std::sin(0.7 * static_cast<double>(i) + phase);
+      data[i] = static_cast<float>(Element(name, tensor, s));
+    }
+  }
+}
+
+at::Tensor Images(at::IntArrayRef shape) {
+  const at::Tensor images = at::empty(shape);
+  float* data = images.data_ptr<float>();
+  for (int64_t n = 0; n < images.numel(); ++n) {
+    const double x = static_cast<double>(n);
+    data[n] =
+        static_cast<float>(std::sin(0.013 * x) + 0.5 * std::cos(0.37 * x));
+  }
+  return images;
+}
+
+void ExpectNames(const nn::Module& model, const Json& entry) {
+  std::vector<std::pair<std::string, std::vector<int64_t>>> expected, found;
+  for (const auto& [name, shape] : entry["names"].items()) {
+    expected.emplace_back(name, shape);
+  }
+  for (const auto& [name, tensor] : model.StateDict()) {
+    found.emplace_back(name, tensor.sizes().vec());
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(nn::CountParameters(model), entry["params"].get<int64_t>());
+}
+
+void ExpectTensor(const at::Tensor& tensor, const Json& summary) {
+  EXPECT_EQ(tensor.sizes().vec(), summary["shape"].get<std::vector<int64_t>>());
+  const at::Tensor flat = tensor.detach().to(at::kDouble).flatten();
+  const double norm = summary["l2"].get<double>();
+  const double count = static_cast<double>(flat.numel());
+  EXPECT_NEAR(Norm(flat), norm, kTolerance * norm);
+  EXPECT_NEAR(flat.sum().item<double>(), summary["sum"].get<double>(),
+              kTolerance * norm * std::sqrt(count));
+  const double scale = norm / std::sqrt(count);
+  const int64_t last = static_cast<int64_t>(summary["last"].size());
+  ExpectValues(flat.slice(0, 0, summary["first"].size()), summary["first"],
+               scale);
+  ExpectValues(flat.slice(0, flat.numel() - last), summary["last"], scale);
+}
+
+void ExpectGradients(const nn::Module& model, const Json& entry) {
+  const Json& norms = entry["grad_l2"];
+  EXPECT_EQ(model.NamedParameters().size(), norms.size());
+  for (const auto& [name, parameter] : model.NamedParameters()) {
+    ASSERT_TRUE(norms.contains(name)) << name;
+    const double norm = norms[name].get<double>();
+    EXPECT_NEAR(Norm(parameter.grad()), norm, kTolerance * norm) << name;
+  }
+}
+
+void ExpectClassifier(nn::Module& model, const Json& entry,
+                      at::IntArrayRef images) {
+  ExpectNames(model, entry);
+  FillByFormula(model);
+  const at::Tensor x = Images(images);
+  model.Train(false);
+  {
+    const c10::AutoGradMode no_grad(false);
+    SCOPED_TRACE("evaluation");
+    ExpectTensor(model.Run(x), entry["eval"]["out"]);
+  }
+  model.Train();
+  const at::Tensor logits = model.Run(x);
+  {
+    SCOPED_TRACE("training");
+    ExpectTensor(logits, entry["train"]["out"]);
+  }
+  ExpectRunningMeans(model, entry);
+  const at::Tensor loss =
+      at::cross_entropy_loss(logits, Classes(logits.size(0), logits.size(1)));
+  const double expected = entry["loss"].get<double>();
+  EXPECT_NEAR(loss.item<double>(), expected, kTolerance * expected);
+  loss.backward();
+  ExpectGradients(model, entry);
+}
+
+}  // namespace slipway::parity

@@ -1,0 +1,58 @@
+// Compares models with figures that SuperGradients gave for the same weights
+// and the same images, both filled by formulas that either side can compute.
+//
+//   const parity::Json entries = parity::Read("path/to/parity.json");
+//   auto model = MakeModel("resnet50", params, problems);
+//   parity::ExpectClassifier(*model, entries["imagenet_resnet50"],
+//                            {2, 3, 64, 64});
+//
+// An entry has the model's names with shapes, in order; its outputs in
+// evaluation and in train mode (sum, L2 norm, first and last values); the loss;
+// the L2 norm of each parameter's gradient; and running means after the
+// forward pass in train mode. Failures are gtest's, non-fatal.
+#ifndef SLIPWAY_TESTS_PARITY_PARITY_H_
+#define SLIPWAY_TESTS_PARITY_PARITY_H_
+
+#include <string>
+#include <string_view>
+
+#include "ATen/core/Tensor.h"
+#include "nlohmann/json.hpp"
+#include "trainer/nn/module.h"
+
+namespace slipway::parity {
+
+// Keeps the order of the file, in which names are compared.
+using Json = nlohmann::ordered_json;
+
+// How far a figure may be from the right one, relative to it.
+inline constexpr double kTolerance = 1e-4;
+
+// The entries of a file among a test's data, by its path in the workspace.
+Json Read(const std::string& path);
+
+// Fills every tensor of the state dict. With s(i) = sin(0.7 i + crc32(name) mod
+// 1000): running means are 0.1 s, running variances 1 + 0.1 |s|, other vectors
+// 1 + 0.1 s (weights) or 0.05 s, all else s sqrt(2 / fan_in); counters are 0.
+void FillByFormula(nn::Module& model);
+
+// x(n) = sin(0.013 n) + 0.5 cos(0.37 n).
+at::Tensor Images(at::IntArrayRef shape);
+
+// The state dict has the entry's names and shapes, in its order.
+void ExpectNames(const nn::Module& model, const Json& entry);
+
+// `tensor` has the shape, sum, norm and values of `summary`.
+void ExpectTensor(const at::Tensor& tensor, const Json& summary);
+
+// Every gradient has the entry's norm.
+void ExpectGradients(const nn::Module& model, const Json& entry);
+
+// All of an entry, for a model from images to logits that is trained by cross
+// entropy; the class of image i is 3 i modulo the number of classes.
+void ExpectClassifier(nn::Module& model, const Json& entry,
+                      at::IntArrayRef images);
+
+}  // namespace slipway::parity
+
+#endif  // SLIPWAY_TESTS_PARITY_PARITY_H_
