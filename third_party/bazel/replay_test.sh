@@ -26,7 +26,7 @@ good/3
 3 inputs replayed'
 [ "$("$probe" good)" = "$expected" ] || fail "the inputs of one folder"
 
-"$probe" good bad >output 2>&1 && fail "a fatal input passed"
+"$probe" good bad >output 2>errors && fail "a fatal input passed"
 [ "$(tail -n 1 output)" = bad/culprit ] || fail "the fatal input has no name"
 
 "$probe" empty >output && fail "an empty corpus passed"
