@@ -1,11 +1,10 @@
 #include "trainer/data/batch_maker.h"
 
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "c10/util/Exception.h"
 #include "trainer/data/rng.h"
+#include "trainer/plugin/exception.h"
 
 namespace slipway::data {
 namespace {
@@ -20,12 +19,8 @@ template <typename Function>
 absl::Status Guarded(Function function) {
   try {
     return function();
-  } catch (const c10::Error& error) {
-    return absl::InternalError(error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return absl::InternalError(error.what());
   } catch (...) {
-    return absl::InternalError("threw something that is no std::exception");
+    return CurrentExceptionStatus();
   }
 }
 

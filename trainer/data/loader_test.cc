@@ -237,9 +237,9 @@ TEST_P(LoaderTest, NamesTheTransformThatFails) {
       {Failing::Way::kTorch, absl::StatusCode::kInternal,
        "sample 0: transform Cut: "},
       {Failing::Way::kStandard, absl::StatusCode::kInternal,
-       "sample 0: transform Cut: is out of paper"},
+       "sample 0: transform Cut: std::runtime_error: is out of paper"},
       {Failing::Way::kOther, absl::StatusCode::kInternal,
-       "sample 0: transform Cut: threw something that is no std::exception"},
+       "sample 0: transform Cut: threw a value of type int"},
   };
   for (const Case& c : cases) {
     LoaderParts parts = NumberParts(4);
