@@ -1,0 +1,16 @@
+#include "plugins/vision_classification/transforms/transforms.h"
+
+namespace slipway::vision_classification {
+
+void RegisterTransforms(Components& components) {
+  components.transforms.Add("CenterCrop", BuildCenterCrop);
+  components.transforms.Add("Normalize", BuildNormalize);
+  components.transforms.Add("Pad", BuildPad);
+  components.transforms.Add("RandomCrop", BuildRandomCrop);
+  components.transforms.Add("RandomHorizontalFlip", BuildRandomHorizontalFlip);
+  components.transforms.Add("RandomVerticalFlip", BuildRandomVerticalFlip);
+  components.transforms.Add("Resize", BuildResize);
+  components.transforms.Add("ToTensor", BuildToTensor);
+}
+
+}  // namespace slipway::vision_classification

@@ -1,0 +1,55 @@
+// Transforms of images, with the names and parameters that torchvision and
+// SuperGradients give them.
+//
+//   transforms:
+//     - RandomCrop: {size: 32, padding: 4}
+//     - RandomHorizontalFlip
+//     - ToTensor
+//     - Normalize: {mean: [0.49, 0.48, 0.45], std: [0.20, 0.20, 0.20]}
+//
+//   name                  parameters (default)
+//   CenterCrop            size
+//   Normalize             mean, std: a number for each channel, or one for all
+//   Pad                   padding, fill (0), padding_mode (constant)
+//   RandomCrop            size, padding (0), pad_if_needed (False), fill (0),
+//                         padding_mode (constant)
+//   RandomHorizontalFlip  p (0.5)
+//   RandomVerticalFlip    p (0.5)
+//   Resize                size, interpolation (bilinear)
+//   ToTensor
+//
+// A size is one number for both sides, or [height, width]; for Resize one
+// number is the shorter side's, and the other side keeps the shape. A padding
+// is one number for all sides, [left and right, top and bottom], or [left, top,
+// right, bottom]. Before ToTensor an image is uint8[height, width, channels];
+// ToTensor makes it float[channels, height, width] in [0, 1], which Normalize
+// needs. All others take both.
+//
+// `size`, `padding` and `p` may be set between epochs (data::Loader::Set).
+// Immutable otherwise, and so safe from several threads.
+#ifndef SLIPWAY_PLUGINS_VISION_CLASSIFICATION_TRANSFORMS_TRANSFORMS_H_
+#define SLIPWAY_PLUGINS_VISION_CLASSIFICATION_TRANSFORMS_TRANSFORMS_H_
+
+#include <memory>
+
+#include "trainer/data/dataset.h"
+#include "trainer/plugin/components.h"
+
+namespace slipway::vision_classification {
+
+std::unique_ptr<data::Transform> BuildCenterCrop(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildNormalize(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildPad(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildRandomCrop(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildRandomHorizontalFlip(
+    const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildRandomVerticalFlip(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildResize(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildToTensor(const BuildArgs& args);
+
+// Adds all of the above by their names.
+void RegisterTransforms(Components& components);
+
+}  // namespace slipway::vision_classification
+
+#endif  // SLIPWAY_PLUGINS_VISION_CLASSIFICATION_TRANSFORMS_TRANSFORMS_H_
