@@ -24,6 +24,8 @@ cd "$(dirname "$0")/../.."
     './bazelw test //...'
 suite=${SUITE:-bookworm}
 root=$(mktemp -d "${TMPDIR:-/tmp}/fresh_machine.XXXXXX")
+# apt gives up its rights before it downloads.
+chmod 755 "$root"
 trap remove_root EXIT
 
 remove_root() {
