@@ -19,6 +19,7 @@ The same in a workspace of its own, with "@slipway//plugins:defs.bzl".
 
 # The plugins that come with the trainer.
 PLUGINS = [
+    "//plugins/optim",
 ]
 
 # One symbol leaves a plugin; everything else stays its own.
@@ -74,6 +75,8 @@ def trainer_plugin(
         visibility = ["//visibility:private"],
         deps = deps + [_CORE_INTERFACE],
         alwayslink = True,
+        # Hidden symbols would leave a shared library of its own empty.
+        linkstatic = True,
         **kwargs
     )
     native.cc_library(
