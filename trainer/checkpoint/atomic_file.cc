@@ -56,8 +56,8 @@ absl::Status ErrnoStatus(int error, std::string_view action,
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
   // The process id tells apart two runs that write into one folder.
   std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
-  const int fd = open(temporary.c_str(),
-                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fd =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return ErrnoStatus(errno, "create", temporary);
   return AtomicFile(path, std::move(temporary), fd);
 }

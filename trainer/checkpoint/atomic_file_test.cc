@@ -77,8 +77,9 @@ TEST_F(AtomicFileTest, NamesPathAndReasonWhenTheFolderIsGone) {
 
 TEST_F(AtomicFileTest, ReportsAFullDisk) {
   // Every write to this device fails as on a full disk.
-  ASSERT_EQ(symlink("/dev/full", (path_ + "." + std::to_string(getpid()) +
-                                  ".tmp").c_str()), 0);
+  ASSERT_EQ(symlink("/dev/full",
+                    (path_ + "." + std::to_string(getpid()) + ".tmp").c_str()),
+            0);
   const absl::Status status = WriteFileAtomically(path_, "x");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_FALSE(fs::exists(path_));
@@ -110,15 +111,14 @@ TEST_P(FaultTest, LeavesOneOfBothWhole) {
   EXPECT_EQ(Content(path_), GetParam().expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Points, FaultTest,
-    testing::Values(FaultCase{"write_before", "old"},
-                    FaultCase{"write_after", "old"},
-                    FaultCase{"write_before:2", "old"},
-                    FaultCase{"fsync_before", "old"},
-                    FaultCase{"fsync_after", "old"},
-                    FaultCase{"rename_before", "old"},
-                    FaultCase{"rename_after", "newer"}));
+INSTANTIATE_TEST_SUITE_P(Points, FaultTest,
+                         testing::Values(FaultCase{"write_before", "old"},
+                                         FaultCase{"write_after", "old"},
+                                         FaultCase{"write_before:2", "old"},
+                                         FaultCase{"fsync_before", "old"},
+                                         FaultCase{"fsync_after", "old"},
+                                         FaultCase{"rename_before", "old"},
+                                         FaultCase{"rename_after", "newer"}));
 
 }  // namespace
 

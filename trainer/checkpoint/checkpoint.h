@@ -2,8 +2,9 @@
 //
 //   Checkpoint checkpoint;
 //   checkpoint.net = model.StateDict();
-//   absl::Status status = WriteCheckpoint(checkpoint, dir + "/ckpt_latest.pth");
-//   absl::StatusOr<Checkpoint> back = ReadCheckpoint(path);
+//   absl::Status status = WriteCheckpoint(checkpoint, dir +
+//   "/ckpt_latest.pth"); absl::StatusOr<Checkpoint> back =
+//   ReadCheckpoint(path);
 //
 // The file is PyTorch's zip format: Python reads it with
 // torch.load(path, weights_only=True). Keys are SuperGradients' plus one,
@@ -63,10 +64,10 @@ struct Checkpoint {
   int64_t step = 0;
   int world_size = 1;
   SamplerState sampler;
-  std::vector<std::string> rng;         // generator state, per rank
-  std::vector<at::Tensor> meters;       // of the training metrics, mid-epoch
+  std::vector<std::string> rng;    // generator state, per rank
+  std::vector<at::Tensor> meters;  // of the training metrics, mid-epoch
   std::optional<BestResult> best;
-  std::vector<nn::NamedTensor> grads;   // mid-accumulation only
+  std::vector<nn::NamedTensor> grads;  // mid-accumulation only
   std::vector<std::pair<std::string, SavedPluginState>> plugins;
 };
 

@@ -19,9 +19,8 @@ class Reader {
 
   at::Tensor Tensor(const PickleValue& value) {
     if (value.tensor() == nullptr) {
-      status_.Update(absl::InvalidArgumentError(
-          absl::StrCat("expected a tensor, found a ",
-                       std::string(KindName(value.kind())))));
+      status_.Update(absl::InvalidArgumentError(absl::StrCat(
+          "expected a tensor, found a ", std::string(KindName(value.kind())))));
       return at::Tensor();
     }
     absl::StatusOr<at::Tensor> tensor = file_.Load(*value.tensor());
@@ -117,7 +116,8 @@ void ReadMetrics(const PickleValue* dict, Checkpoint& checkpoint) {
 
 void ReadOptimizer(const PickleValue* dict, Reader& reader,
                    Checkpoint& checkpoint) {
-  const PickleValue* state = dict == nullptr ? nullptr : dict->Find(keys::kState);
+  const PickleValue* state =
+      dict == nullptr ? nullptr : dict->Find(keys::kState);
   if (state == nullptr) return;
   for (const auto& [name, tensors] : state->entries()) {
     // PyTorch's own optimizers number their entries: no name, no match.
@@ -131,9 +131,9 @@ absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
   if (dict == nullptr) return absl::OkStatus();
   const int64_t schema = IntAt(*dict, keys::kSchema);
   if (schema > keys::kSchemaVersion) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "written by a newer Slipway (checkpoint schema ", schema,
-        ", this one reads up to ", keys::kSchemaVersion, ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("written by a newer Slipway (checkpoint schema ", schema,
+                     ", this one reads up to ", keys::kSchemaVersion, ")"));
   }
   checkpoint.plan_hash = TextAt(*dict, keys::kPlanHash);
   checkpoint.recipe_yaml = TextAt(*dict, keys::kRecipeYaml);

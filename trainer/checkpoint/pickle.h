@@ -103,8 +103,8 @@ int64_t DtypeSize(std::string_view dtype);
 // constant multiple of `bytes`.
 absl::StatusOr<PickleValue> Unpickle(std::string_view bytes);
 
-// The pickle of `value`, which holds no Bytes (CHECKed): weights_only readers do
-// not know them; a uint8 tensor serves.
+// The pickle of `value`, which holds no Bytes (CHECKed): weights_only readers
+// do not know them; a uint8 tensor serves.
 std::string Pickle(const PickleValue& value);
 
 }  // namespace slipway

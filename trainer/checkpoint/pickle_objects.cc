@@ -118,7 +118,8 @@ class Converter {
 
   absl::StatusOr<PickleValue> Convert(const Object& object, int depth) {
     // A cycle shows as unbounded depth.
-    if (depth > kMaxDepth) return Refuse("pickle: nested too deeply (a cycle?)");
+    if (depth > kMaxDepth)
+      return Refuse("pickle: nested too deeply (a cycle?)");
     const uint64_t cost = 1 + object.value.text().size();
     if (cost > budget_) {
       return Refuse("pickle: sharing makes it far larger than its file");

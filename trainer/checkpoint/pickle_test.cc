@@ -27,11 +27,17 @@ PickledTensor SomeTensor(std::string dtype) {
 }
 
 TEST(Pickle, RoundTripsScalars) {
-  const int64_t integers[] = {0, -1, 255, 1 << 20, INT32_MIN, 5'000'000'000,
+  const int64_t integers[] = {0,
+                              -1,
+                              255,
+                              1 << 20,
+                              INT32_MIN,
+                              5'000'000'000,
                               std::numeric_limits<int64_t>::min(),
                               std::numeric_limits<int64_t>::max()};
   for (int64_t value : integers) {
-    absl::StatusOr<PickleValue> back = Unpickle(Pickle(PickleValue::Int(value)));
+    absl::StatusOr<PickleValue> back =
+        Unpickle(Pickle(PickleValue::Int(value)));
     ASSERT_TRUE(back.ok()) << back.status();
     EXPECT_EQ(back->int_value(), value);
   }
@@ -76,8 +82,10 @@ TEST(Unpickle, RefusesEveryTruncation) {
 }
 
 TEST(Unpickle, RefusesUnknownNamesByName) {
-  const absl::Status status =
-      Unpickle("\x80\x02" "cposix\nsystem\nX\x02\0\0\0ls\x85R.").status();
+  const absl::Status status = Unpickle(
+                                  "\x80\x02"
+                                  "cposix\nsystem\nX\x02\0\0\0ls\x85R.")
+                                  .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("posix.system"));
 }
@@ -120,8 +128,10 @@ TEST(Unpickle, RefusesTensorsOutsideTheirStorage) {
 
 TEST(Unpickle, RefusesAListThatHoldsItself) {
   // [] stored at 0; then itself appended.
-  const absl::Status status = Unpickle("\x80\x02]q\x01h\x01"
-                                       "a.").status();
+  const absl::Status status = Unpickle(
+                                  "\x80\x02]q\x01h\x01"
+                                  "a.")
+                                  .status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("nested too deeply"));
 }
 
@@ -144,9 +154,10 @@ TEST(Unpickle, SurvivesDeepNesting) {
 // torch.save of an OrderedDict: attributes (BUILD) are left out.
 TEST(Unpickle, ReadsAnOrderedDictWithAttributes) {
   const std::string bytes =
-      "\x80\x02" "ccollections\nOrderedDict\nq\x01)Rq\x02"
-      "X\x01" + Bytes({0, 0, 0}) + "kK\x07s}X\x09" + Bytes({0, 0, 0}) +
-      "_metadataNsb.";
+      "\x80\x02"
+      "ccollections\nOrderedDict\nq\x01)Rq\x02"
+      "X\x01" +
+      Bytes({0, 0, 0}) + "kK\x07s}X\x09" + Bytes({0, 0, 0}) + "_metadataNsb.";
   absl::StatusOr<PickleValue> value = Unpickle(bytes);
   ASSERT_TRUE(value.ok()) << value.status();
   ASSERT_EQ(value->entries().size(), 1u);

@@ -140,8 +140,6 @@ class Pickler {
 
 }  // namespace
 
-std::string Pickle(const PickleValue& value) {
-  return Pickler().Run(value);
-}
+std::string Pickle(const PickleValue& value) { return Pickler().Run(value); }
 
 }  // namespace slipway

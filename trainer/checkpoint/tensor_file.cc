@@ -53,13 +53,13 @@ std::optional<at::ScalarType> TypeOf(const std::string& name) {
 }
 
 bool IsWholeStorage(const at::Tensor& tensor) {
-  return tensor.storage_offset() == 0 && tensor.is_non_overlapping_and_dense() &&
+  return tensor.storage_offset() == 0 &&
+         tensor.is_non_overlapping_and_dense() &&
          tensor.storage().nbytes() == tensor.nbytes();
 }
 
 std::string_view BytesOf(const at::Tensor& storage) {
-  return {static_cast<const char*>(storage.const_data_ptr()),
-          storage.nbytes()};
+  return {static_cast<const char*>(storage.const_data_ptr()), storage.nbytes()};
 }
 
 absl::Status WithPath(const absl::Status& status, const std::string& path) {
@@ -128,7 +128,8 @@ absl::StatusOr<TensorFile> TensorFile::Open(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": not a file of torch.save (it has no record data.pkl)"));
   }
-  absl::StatusOr<std::string> pickle = file.zip_.Read(file.prefix_ + "data.pkl");
+  absl::StatusOr<std::string> pickle =
+      file.zip_.Read(file.prefix_ + "data.pkl");
   if (!pickle.ok()) return WithPath(pickle.status(), path);
   absl::StatusOr<PickleValue> tree = Unpickle(*pickle);
   if (!tree.ok()) return WithPath(tree.status(), path);
@@ -138,8 +139,7 @@ absl::StatusOr<TensorFile> TensorFile::Open(const std::string& path) {
 
 absl::StatusOr<at::Tensor> TensorFile::LoadStorage(
     const PickledTensor& tensor) {
-  const std::string name =
-      absl::StrCat(prefix_, "data/", tensor.storage_key);
+  const std::string name = absl::StrCat(prefix_, "data/", tensor.storage_key);
   const auto it = loaded_.find(name);
   if (it != loaded_.end()) return it->second;
   const std::optional<at::ScalarType> type = TypeOf(tensor.dtype);
@@ -169,9 +169,8 @@ absl::StatusOr<at::Tensor> TensorFile::Load(const PickledTensor& tensor) {
   absl::StatusOr<at::Tensor> storage = LoadStorage(tensor);
   if (!storage.ok()) return storage.status();
   if (NameOf(storage->scalar_type()) != tensor.dtype) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": storage \"", tensor.storage_key,
-                     "\" is used as two dtypes"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": storage \"", tensor.storage_key, "\" is used as two dtypes"));
   }
   return at::as_strided(*storage, tensor.sizes, tensor.strides, tensor.offset);
 }

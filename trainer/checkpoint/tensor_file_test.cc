@@ -52,8 +52,7 @@ TEST(TensorFile, KeepsShapesAndStrides) {
   EXPECT_EQ(back.strides(), image.strides());
   EXPECT_TRUE(at::equal(back, image));
   EXPECT_EQ(RoundTrip(at::ones({})).dim(), 0);
-  EXPECT_EQ(RoundTrip(at::empty({0, 3})).sizes(),
-            (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(RoundTrip(at::empty({0, 3})).sizes(), (std::vector<int64_t>{0, 3}));
 }
 
 TEST(TensorFile, StoresOnlyWhatAViewShows) {
@@ -94,10 +93,10 @@ TEST(TensorFile, ReadsAPythonStateDict) {
   for (const auto& [key, value] : file->tree().entries()) {
     names.push_back(key.text());
   }
-  EXPECT_THAT(names, testing::ElementsAre(
-                         "0.weight", "0.bias", "1.weight", "1.bias",
-                         "1.running_mean", "1.running_var",
-                         "1.num_batches_tracked"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("0.weight", "0.bias", "1.weight", "1.bias",
+                                   "1.running_mean", "1.running_var",
+                                   "1.num_batches_tracked"));
   const at::Tensor weight =
       *file->Load(*file->tree().Find("0.weight")->tensor());
   EXPECT_EQ(weight.sizes(), (std::vector<int64_t>{2, 1, 3, 3}));

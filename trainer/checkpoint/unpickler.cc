@@ -225,7 +225,8 @@ class Unpickler {
   absl::Status Reduce() {
     absl::StatusOr<std::vector<ObjectPtr>> call = PopSome(2);
     if (!call.ok()) return call.status();
-    absl::StatusOr<ObjectPtr> result = pickle::Call(arena_, *(*call)[0], *(*call)[1]);
+    absl::StatusOr<ObjectPtr> result =
+        pickle::Call(arena_, *(*call)[0], *(*call)[1]);
     if (!result.ok()) return Refuse(std::string(result.status().message()));
     return Push(*std::move(result));
   }

@@ -239,8 +239,8 @@ absl::StatusOr<ZipEntry> TakeEntry(std::string_view& bytes) {
   uint64_t compressed = Get<uint32_t>(bytes, 20);
   if (!Apply64(bytes.substr(kCentralSize + name_size, extra_size), compressed,
                entry)) {
-    return Damaged(absl::StrCat("sizes of record \"", entry.name,
-                                "\" are incomplete"));
+    return Damaged(
+        absl::StrCat("sizes of record \"", entry.name, "\" are incomplete"));
   }
   if (Get<uint16_t>(bytes, 10) != 0 || compressed != entry.size) {
     return absl::InvalidArgumentError(
@@ -276,8 +276,8 @@ absl::StatusOr<ZipReader> ZipReader::Open(const ByteSource& source) {
   absl::StatusOr<Directory> directory = FindDirectory(source);
   if (!directory.ok()) return directory.status();
   ZipReader reader(source);
-  absl::Status status = reader.ReadDirectory(
-      directory->offset, directory->size, directory->count);
+  absl::Status status = reader.ReadDirectory(directory->offset, directory->size,
+                                             directory->count);
   if (!status.ok()) return status;
   return reader;
 }

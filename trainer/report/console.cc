@@ -134,10 +134,10 @@ absl::Status ConsoleReporter::OnStep(const StepReport& step) {
   if (!ItIsTime()) return absl::OkStatus();
   const double share = static_cast<double>(step.batch) /
                        std::max<double>(1, begin_.batches_per_epoch);
-  std::string line = absl::StrCat(
-      EpochTitle(step.epoch), "  ", ProgressBar(share, kBarWidth), "  ",
-      step.batch, "/", begin_.batches_per_epoch,
-      absl::StrFormat("  loss %.4f", last_loss_));
+  std::string line =
+      absl::StrCat(EpochTitle(step.epoch), "  ", ProgressBar(share, kBarWidth),
+                   "  ", step.batch, "/", begin_.batches_per_epoch,
+                   absl::StrFormat("  loss %.4f", last_loss_));
   if (!last_rates_.empty()) {
     absl::StrAppendFormat(&line, "  lr %.4g", last_rates_.front().second);
   }

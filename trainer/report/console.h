@@ -51,7 +51,8 @@ class ConsoleReporter : public Reporter {
 
   absl::Status OnBegin(const BeginReport& begin) override;
   absl::Status OnStep(const StepReport& step) override;
-  absl::Status OnEvaluationProgress(const EvaluationProgress& progress) override;
+  absl::Status OnEvaluationProgress(
+      const EvaluationProgress& progress) override;
   absl::Status OnEpoch(const EpochReport& epoch) override;
   absl::Status OnEvent(const EventReport& event) override;
   absl::Status OnProblem(const Problem& problem) override;

@@ -15,9 +15,9 @@ using ::testing::Not;
 class ConsoleTest : public testing::Test {
  protected:
   ConsoleReporter Reporter(ConsoleOptions::Progress progress) {
-    return ConsoleReporter(out_, {.progress = progress,
-                                  .width = 60,
-                                  .clock = [this] { return now_; }});
+    return ConsoleReporter(
+        out_,
+        {.progress = progress, .width = 60, .clock = [this] { return now_; }});
   }
 
   static BeginReport Begin() {

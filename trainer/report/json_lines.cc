@@ -60,8 +60,7 @@ absl::StatusOr<std::unique_ptr<JsonLinesReporter>> JsonLinesReporter::Open(
   const off_t whole = WholeLines(fd, lseek(fd, 0, SEEK_END));
   if (ftruncate(fd, whole) != 0) return Failed("shorten", path);
   if (whole == 0) {
-    absl::Status status =
-        reporter->Write({{"kind", "header"}, {"schema", 1}});
+    absl::Status status = reporter->Write({{"kind", "header"}, {"schema", 1}});
     if (!status.ok()) return status;
   }
   return reporter;
