@@ -23,6 +23,7 @@ using Type = ConfigField::Type;
 constexpr std::pair<Type, std::string_view> kTypes[] = {
     {Type::kBool, "bool"},     {Type::kInt, "int"},   {Type::kFloat, "float"},
     {Type::kString, "string"}, {Type::kList, "list"}, {Type::kMap, "map"},
+    {Type::kAny, "any"},
 };
 
 std::vector<std::string> TypeNames() {
@@ -62,9 +63,8 @@ std::vector<std::string> TextChoices(const ConfigField& field) {
   return texts;
 }
 
-Node ReadOfKind(const ConfigField& field, const Node& value, Params& params) {
-  const bool fits =
-      field.type == Type::kList ? value.is_list() : value.is_map();
+Node ReadOfKind(const ConfigField& field, const Node& value, bool fits,
+                Params& params) {
   params.Raw(field.key);
   if (!fits) {
     params.Fail(field.key, absl::StrCat("\"", field.key, "\" must be a ",
@@ -87,10 +87,13 @@ Node ReadTyped(const ConfigField& field, const Node& value, Params& params) {
       return Node::String(params.Text(field.key, "", TextChoices(field)),
                           value.mark());
     case Type::kList:
+      return ReadOfKind(field, value, value.is_list(), params);
     case Type::kMap:
+      return ReadOfKind(field, value, value.is_map(), params);
+    case Type::kAny:
       break;
   }
-  return ReadOfKind(field, value, params);
+  return ReadOfKind(field, value, true, params);
 }
 
 void AppendDisplay(std::string* out, const Node& node) {

@@ -22,7 +22,8 @@
 namespace slipway::plan {
 
 struct ConfigField {
-  enum class Type { kBool, kInt, kFloat, kString, kList, kMap };
+  // kAny: the plugin itself checks the value.
+  enum class Type { kBool, kInt, kFloat, kString, kList, kMap, kAny };
   std::string key;
   Type type = Type::kString;
   recipe::Node fallback;  // null: the key may stay absent
@@ -34,7 +35,8 @@ struct ConfigField {
   Mark mark;
 };
 
-// "bool", "int", "float", "string", "list" or "map", as manifests write it.
+// "bool", "int", "float", "string", "list", "map" or "any", as manifests write
+// it.
 std::string_view Name(ConfigField::Type type);
 
 // Whether `key` has a meaning of its own in a recipe's entry of a plugin

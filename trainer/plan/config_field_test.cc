@@ -68,6 +68,8 @@ TEST(ConfigField, TakesWhatFits) {
       {"{type: string, enum: [x, y], help: h}", "value: y", Node::String("y")},
       {"{type: list, help: h}", "value: [1]", Node::List({Node::Int(1)})},
       {"{type: map, help: h}", "value: {}", Node::Map()},
+      {"{type: any, help: h}", "value: 3", Node::Int(3)},
+      {"{type: any, default: {a: 1}, help: h}", "value: x", Node::String("x")},
       {"{type: int, default: 7, help: h}", "{}", Node::Int(7)},
       {"{type: int, default: 7, help: h}", "value: null", Node::Int(7)},
       {"{type: int, help: h}", "{}", Node()},

@@ -105,6 +105,9 @@ std::vector<std::string> Manifest::KnownRecipeKeys() const {
       keys.push_back(absl::StrCat(map, ".", field.key));
     }
   }
+  // "a.x" may be named beside "a.*".
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }
 

@@ -46,7 +46,8 @@ std::string_view Name(Status status);
 //     - {key: training_hyperparams.warmup_initial_lr, config: initial_lr}
 //
 // A null value is no value. A key that ends in ".*" stands for all keys in that
-// map, each of which sets the configuration key of the same name.
+// map that have no entry of their own; each sets the configuration key of the
+// same name.
 struct RecipeKey {
   std::string key;
   // Switches the plugin on when it is true (a boolean), above zero (a number),
@@ -139,7 +140,7 @@ struct Manifest {
   const ConfigField* FindConfig(std::string_view key) const;
   // Whether `name` is this plugin's id or something that it provides.
   bool IsOrProvides(std::string_view name) const;
-  // All recipe keys by their full names: "a.*" becomes "a.x" for each
+  // All recipe keys by their full names, sorted: "a.*" becomes "a.x" for each
   // configuration key x. For the recipe's schema.
   std::vector<std::string> KnownRecipeKeys() const;
 };
