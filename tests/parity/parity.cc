@@ -2,14 +2,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <vector>
 
+#include "ATen/Parallel.h"
 #include "ATen/ops/cross_entropy_loss.h"
 #include "ATen/ops/empty.h"
 #include "c10/core/GradMode.h"
-#include "gtest/gtest.h"
 
 namespace slipway::parity {
 namespace {
@@ -67,6 +68,14 @@ void ExpectRunningMeans(const nn::Module& model, const Json& entry) {
 }
 
 }  // namespace
+
+void Environment::SetUp() {
+  // Each is read once, when the first kernel runs.
+  setenv("ATEN_CPU_CAPABILITY", "avx2", /*overwrite=*/1);
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
+  setenv("MKL_CBWR", "AVX2", /*overwrite=*/1);
+  at::set_num_threads(1);
+}
 
 Json Read(const std::string& path) {
   std::ifstream file(path);

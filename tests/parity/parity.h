@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "ATen/core/Tensor.h"
+#include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "trainer/nn/module.h"
 
@@ -27,6 +28,18 @@ using Json = nlohmann::ordered_json;
 
 // How far a figure may be from the right one, relative to it.
 inline constexpr double kTolerance = 1e-4;
+
+// Makes LibTorch use the kernels that gave the figures: AVX2, one thread. In
+// train mode a deep network on two small images is chaotic: its last layers
+// normalise eight values a channel, and another order of summation moves
+// ResNet-50's logits by a tenth. Register it before any tensor is computed:
+//
+//   const auto* const kKernels =
+//       ::testing::AddGlobalTestEnvironment(new parity::Environment);
+class Environment : public ::testing::Environment {
+ public:
+  void SetUp() override;
+};
 
 // The entries of a file among a test's data, by its path in the workspace.
 Json Read(const std::string& path);
