@@ -20,7 +20,8 @@ struct SlipwayPluginDescriptor {
   uint32_t magic;  // kSlipwayPluginMagic
   uint16_t api_major;
   uint16_t api_minor;
-  SlipwayAbiTag abi;
+  // By pointer, so that both structs can grow.
+  const SlipwayAbiTag* abi;
   const char* id;
   const char* version;
   // A new slipway::Plugin*, or null with *status (an absl::Status*) set.

@@ -48,13 +48,13 @@ using PluginPointer = std::unique_ptr<Plugin, PluginDeleter>;
 
 // A plugin that takes part in a run.
 struct RunningPlugin {
-  std::string id;
-  PluginPointer plugin;
+  std::string id = {};
+  PluginPointer plugin = nullptr;
   plan::OnError on_error = plan::OnError::kFail;
   // Of its checkpoint state, as the manifest declares it.
   int state_version = 1;
   // What in the recipe brought it in.
-  Mark where;
+  Mark where = {};
 };
 
 class HookRunner {
@@ -96,7 +96,7 @@ class HookRunner {
   struct SavedState {
     std::string id;
     int version = 1;
-    PluginState state;
+    PluginState state = {};
   };
   absl::StatusOr<std::vector<SavedState>> SaveStates(Context& context);
   // OK, too, if `on_error` lets the run go on. NOT_FOUND if no plugin has this

@@ -141,23 +141,24 @@ inline const void* NoLibraryInterface(const char* /*interface*/) noexcept {
 // Exports `Class` as the plugin of this library; `id` and `version` are texts
 // and equal the manifest's. Once per library, outside of namespaces. The symbol
 // is weak so that the static libraries of several plugins fit into one test.
-#define SLIPWAY_PLUGIN(id, version, Class)                   \
-  extern "C" __attribute__((visibility("default"), weak))    \
-  const SlipwayPluginDescriptor*                             \
-  slipway_plugin_entry_v1() {                                \
-    static constexpr SlipwayPluginDescriptor kDescriptor = { \
-        sizeof(SlipwayPluginDescriptor),                     \
-        kSlipwayPluginMagic,                                 \
-        kSlipwayApiMajor,                                    \
-        kSlipwayApiMinor,                                    \
-        slipway::ThisAbi(),                                  \
-        id,                                                  \
-        version,                                             \
-        &slipway::CreatePlugin<Class>,                       \
-        &slipway::DestroyPlugin,                             \
-        &slipway::NoLibraryInterface};                       \
-    return &kDescriptor;                                     \
-  }                                                          \
+#define SLIPWAY_PLUGIN(id, version, Class)                    \
+  extern "C" __attribute__((visibility("default"), weak))     \
+  const SlipwayPluginDescriptor*                              \
+  slipway_plugin_entry_v1() {                                 \
+    static constexpr SlipwayAbiTag kAbi = slipway::ThisAbi(); \
+    static constexpr SlipwayPluginDescriptor kDescriptor = {  \
+        sizeof(SlipwayPluginDescriptor),                      \
+        kSlipwayPluginMagic,                                  \
+        kSlipwayApiMajor,                                     \
+        kSlipwayApiMinor,                                     \
+        &kAbi,                                                \
+        id,                                                   \
+        version,                                              \
+        &slipway::CreatePlugin<Class>,                        \
+        &slipway::DestroyPlugin,                              \
+        &slipway::NoLibraryInterface};                        \
+    return &kDescriptor;                                      \
+  }                                                           \
   static_assert(true, "takes a semicolon")
 
 #endif  // SLIPWAY_TRAINER_PLUGIN_PLUGIN_H_

@@ -64,6 +64,10 @@ class Warmup {
   // How long it lasts: epochs or steps, one of them zero.
   virtual int64_t epochs() const = 0;
   virtual int64_t steps() const = 0;
+  // What the schedules of SuperGradients' own behaviour wait for: both numbers
+  // of the recipe, whichever counts.
+  virtual int64_t awaited_epochs() const { return epochs(); }
+  virtual int64_t awaited_steps() const { return steps(); }
   // The rate of the group that the recipe calls `group` at `place`, whose
   // warmup_steps are those that fit the training; nullopt once it is over.
   virtual std::optional<double> Rate(std::string_view group, double initial_lr,

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "torch/headeronly/version.h"
 #include "trainer/data/dataset.h"
+#include "trainer/nn/module.h"
 #include "trainer/nn/value.h"
 #include "trainer/plugin/abi_tag.h"
 #include "trainer/plugin/loss.h"
