@@ -69,6 +69,28 @@ class LinearBatch : public Scaled {
   StartRates start_;
 };
 
+class AwaitedWarmup : public Warmup {
+ public:
+  AwaitedWarmup(std::unique_ptr<Warmup> warmup, int64_t epochs, int64_t steps)
+      : warmup_(std::move(warmup)), epochs_(epochs), steps_(steps) {}
+  int64_t epochs() const override { return warmup_->epochs(); }
+  int64_t steps() const override { return warmup_->steps(); }
+  int64_t awaited_epochs() const override { return epochs_; }
+  int64_t awaited_steps() const override { return steps_; }
+  std::optional<double> Rate(std::string_view group, double initial_lr,
+                             const SchedulePlace& place) const override {
+    return warmup_->Rate(group, initial_lr, place);
+  }
+  double Factor(const SchedulePlace& place) const override {
+    return warmup_->Factor(place);
+  }
+
+ private:
+  std::unique_ptr<Warmup> warmup_;
+  int64_t epochs_;
+  int64_t steps_;
+};
+
 }  // namespace
 
 double AutoLr::Factor(const SchedulePlace& place) const {
@@ -98,6 +120,11 @@ std::unique_ptr<Warmup> LinearEpochWarmup(int64_t epochs, StartRates start,
 std::unique_ptr<Warmup> LinearBatchWarmup(int64_t steps, StartRates start,
                                           AutoLr auto_lr) {
   return std::make_unique<LinearBatch>(steps, std::move(start), auto_lr);
+}
+
+std::unique_ptr<Warmup> Awaited(std::unique_ptr<Warmup> warmup, int64_t epochs,
+                                int64_t steps) {
+  return std::make_unique<AwaitedWarmup>(std::move(warmup), epochs, steps);
 }
 
 }  // namespace slipway::lr_warmup

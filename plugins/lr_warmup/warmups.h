@@ -52,6 +52,11 @@ std::unique_ptr<Warmup> LinearEpochWarmup(int64_t epochs, StartRates start,
 std::unique_ptr<Warmup> LinearBatchWarmup(int64_t steps, StartRates start,
                                           AutoLr auto_lr = {});
 
+// `warmup`, for which schedules of SuperGradients' own behaviour wait as long
+// as the recipe's lr_warmup_epochs and lr_warmup_steps say.
+std::unique_ptr<Warmup> Awaited(std::unique_ptr<Warmup> warmup, int64_t epochs,
+                                int64_t steps);
+
 }  // namespace slipway::lr_warmup
 
 #endif  // SLIPWAY_PLUGINS_LR_WARMUP_WARMUPS_H_

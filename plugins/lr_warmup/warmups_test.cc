@@ -69,6 +69,21 @@ TEST(NoWarmup, LeavesTheRateToTheSchedule) {
   EXPECT_FALSE(warmup->Rate("default", 0.1, At(0)).has_value());
 }
 
+TEST(Awaited, ChangesWhatSchedulesWaitForOnly) {
+  const auto plain = LinearEpochWarmup(2, {});
+  EXPECT_EQ(plain->awaited_epochs(), 2);
+  EXPECT_EQ(plain->awaited_steps(), 0);
+  const auto warmup =
+      Awaited(LinearEpochWarmup(2, {}, {.world_size = 2}), 3, 500);
+  EXPECT_EQ(warmup->epochs(), 2);
+  EXPECT_EQ(warmup->steps(), 0);
+  EXPECT_EQ(warmup->awaited_epochs(), 3);
+  EXPECT_EQ(warmup->awaited_steps(), 500);
+  EXPECT_EQ(warmup->Rate("default", 0.3, At(7)),
+            plain->Rate("default", 0.3, At(7)));
+  EXPECT_DOUBLE_EQ(warmup->Factor(At(10)), 1.01);
+}
+
 TEST(AutoLr, DoesNothingOnOneRank) {
   EXPECT_EQ(AutoLr{}.Factor(At(3)), 1);
   EXPECT_EQ(NoWarmup({})->Factor(At(3)), 1);

@@ -1,16 +1,22 @@
 #include "trainer/loop/compat_rates.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace slipway::loop {
+namespace {
+
+// In the order in which they come in one batch.
+enum Event { kEpochBegins, kBatchBegins, kAfterStep };
+
+}  // namespace
 
 CompatRates::CompatRates(const LrPlanOptions& options, const Schedule* schedule,
                          const Warmup* warmup)
     : options_(options),
       schedule_(schedule),
       warmup_(warmup),
-      warmup_epochs_(warmup == nullptr ? 0 : warmup->epochs()),
-      warmup_steps_(warmup == nullptr ? 0 : warmup->steps()) {}
+      awaited_epochs_(warmup == nullptr ? 0 : warmup->awaited_epochs()) {}
 
 int64_t CompatRates::LastBatch(int64_t step) const {
   const int64_t accumulate = options_.accumulate;
@@ -30,53 +36,70 @@ int64_t CompatRates::StepsBefore(int64_t epoch) const {
 
 double CompatRates::Rate(const LrGroup& group, int64_t step) const {
   const int64_t batch = LastBatch(step);
-  const double rate = UnscaledRate(group, batch, step);
-  if (warmup_ == nullptr) return rate;
-  return rate * warmup_->Factor(Place(batch, capped_steps()));
-}
-
-double CompatRates::UnscaledRate(const LrGroup& group, int64_t batch,
-                                 int64_t step) const {
-  const auto warm = [&](int64_t at) {
-    return warmup_->Rate(group.name, group.initial_lr,
-                         Place(at, capped_steps()));
-  };
-  if (WarmingUp(batch)) return warm(batch).value_or(group.initial_lr);
-  const int64_t write = LastWrite(step);
-  if (write >= 0) {
-    return schedule_->Rate(group.initial_lr, Place(write, awaited_steps()));
+  Write last{.rate = group.initial_lr};
+  for (const Write& write :
+       {EpochWarmup(group, batch), BatchWarmup(group, batch),
+        OfSchedule(group, step)}) {
+    if (std::tie(write.batch, write.event) > std::tie(last.batch, last.event)) {
+      last = write;
+    }
   }
-  // Between a warm-up in steps and the schedule the former's last rate stays.
-  if (warmup_steps_ == 0) return group.initial_lr;
-  return warm(capped_steps() - 1).value_or(group.initial_lr);
+  if (warmup_ == nullptr) return last.rate;
+  return last.rate * warmup_->Factor(Place(batch, capped_steps()));
 }
 
-bool CompatRates::WarmingUp(int64_t batch) const {
-  if (warmup_steps_ > 0) return batch < capped_steps();
-  return batch < warmup_epochs_ * options_.batches_per_epoch;
+CompatRates::Write CompatRates::EpochWarmup(const LrGroup& group,
+                                            int64_t batch) const {
+  const int64_t epochs = warmup_ == nullptr ? 0 : warmup_->epochs();
+  if (epochs == 0) return {};
+  // It still writes in the epoch that follows, where it has arrived.
+  const int64_t epoch = std::min(batch / options_.batches_per_epoch, epochs);
+  const int64_t start = epoch * options_.batches_per_epoch;
+  return {start, kEpochBegins, WarmupRate(group, start)};
 }
 
-int64_t CompatRates::LastWrite(int64_t step) const {
+CompatRates::Write CompatRates::BatchWarmup(const LrGroup& group,
+                                            int64_t batch) const {
+  if (capped_steps() == 0) return {};
+  const int64_t last = std::min(batch, capped_steps() - 1);
+  return {last, kBatchBegins, WarmupRate(group, last)};
+}
+
+CompatRates::Write CompatRates::OfSchedule(const LrGroup& group,
+                                           int64_t step) const {
+  const int64_t batch = LastScheduled(step);
+  if (batch < 0) return {};
+  const double rate =
+      schedule_->Rate(group.initial_lr, Place(batch, awaited_steps()));
+  return {batch, kAfterStep, rate};
+}
+
+int64_t CompatRates::LastScheduled(int64_t step) const {
   if (schedule_ == nullptr) return -1;
   if (schedule_->per_epoch()) return LastEpochEnd(step);
-  if (step == 0) return -1;
-  // Cosine behind a warm-up in steps looks at nothing else.
-  if (awaited_steps() > 0) {
-    const int64_t batch = LastBatch(step - 1);
-    return batch >= warmup_steps_ ? batch : -1;
+  int64_t last_step = step - 1;
+  int64_t first_batch = awaited_steps();
+  // Behind a warm-up in steps Cosine looks at nothing else.
+  if (first_batch == 0) {
+    const int64_t end = options_.max_epochs - options_.cooldown_epochs;
+    last_step = std::min(last_step, StepsBefore(end) - 1);
+    first_batch = awaited_epochs_ * options_.batches_per_epoch;
   }
-  const int64_t before_cooldown =
-      StepsBefore(options_.max_epochs - options_.cooldown_epochs);
-  const int64_t last_step = std::min(step, before_cooldown) - 1;
   if (last_step < 0) return -1;
   const int64_t batch = LastBatch(last_step);
-  return batch >= warmup_epochs_ * options_.batches_per_epoch ? batch : -1;
+  return batch >= first_batch ? batch : -1;
 }
 
 int64_t CompatRates::LastEpochEnd(int64_t step) const {
   const int64_t epoch = LastBatch(step) / options_.batches_per_epoch;
-  if (epoch - 1 < warmup_epochs_) return -1;
+  if (epoch - 1 < awaited_epochs_) return -1;
   return epoch * options_.batches_per_epoch - 1;
+}
+
+double CompatRates::WarmupRate(const LrGroup& group, int64_t batch) const {
+  return warmup_
+      ->Rate(group.name, group.initial_lr, Place(batch, capped_steps()))
+      .value_or(group.initial_lr);
 }
 
 SchedulePlace CompatRates::Place(int64_t batch, int64_t warmup_steps) const {
@@ -85,20 +108,20 @@ SchedulePlace CompatRates::Place(int64_t batch, int64_t warmup_steps) const {
           .batch = batch % length,
           .batches_per_epoch = length,
           .max_epochs = options_.max_epochs,
-          .warmup_epochs = warmup_epochs_,
+          .warmup_epochs = awaited_epochs_,
           .warmup_steps = warmup_steps,
           .cooldown_epochs = options_.cooldown_epochs,
           .accumulate = options_.accumulate};
 }
 
 int64_t CompatRates::capped_steps() const {
-  return std::min(warmup_steps_, options_.batches_per_epoch);
+  if (warmup_ == nullptr) return 0;
+  return std::min(warmup_->steps(), options_.batches_per_epoch);
 }
 
 int64_t CompatRates::awaited_steps() const {
-  const bool waits =
-      schedule_ != nullptr && schedule_->always_waits_for_warmup();
-  return waits ? warmup_steps_ : 0;
+  if (warmup_ == nullptr || schedule_ == nullptr) return 0;
+  return schedule_->always_waits_for_warmup() ? warmup_->awaited_steps() : 0;
 }
 
 }  // namespace slipway::loop

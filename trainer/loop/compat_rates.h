@@ -34,22 +34,32 @@ class CompatRates {
   int64_t StepsBefore(int64_t epoch) const;
 
  private:
-  double UnscaledRate(const LrGroup& group, int64_t batch, int64_t step) const;
-  bool WarmingUp(int64_t batch) const;
-  // The batch after which the schedule wrote the rate that step `step` finds;
-  // -1 if it has not written yet.
-  int64_t LastWrite(int64_t step) const;
+  // Something that wrote the variable: in which batch, and as the how manieth
+  // of the events above.
+  struct Write {
+    int64_t batch = -1;
+    int event = 0;
+    double rate = 0;
+  };
+
+  // The last writes of each kind that step `step`, in `batch`, finds.
+  Write EpochWarmup(const LrGroup& group, int64_t batch) const;
+  Write BatchWarmup(const LrGroup& group, int64_t batch) const;
+  Write OfSchedule(const LrGroup& group, int64_t step) const;
+  // The batch after which the schedule wrote last; -1 if it has not yet.
+  int64_t LastScheduled(int64_t step) const;
   int64_t LastEpochEnd(int64_t step) const;
+
+  double WarmupRate(const LrGroup& group, int64_t batch) const;
   SchedulePlace Place(int64_t batch, int64_t warmup_steps) const;
-  // The step number up to which warm-up writes; as the schedule sees it.
+  // Steps that warm-up has, and steps that the schedule waits for.
   int64_t capped_steps() const;
   int64_t awaited_steps() const;
 
   const LrPlanOptions& options_;
   const Schedule* schedule_;
   const Warmup* warmup_;
-  int64_t warmup_epochs_;
-  int64_t warmup_steps_;
+  int64_t awaited_epochs_;
 };
 
 }  // namespace slipway::loop

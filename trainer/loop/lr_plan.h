@@ -26,7 +26,9 @@
 //   - Warm-up and schedules count batches. Warm-up in steps is cut at the end
 //     of the first epoch, but Cosine waits for the uncut number: it may never
 //     start. The other schedules start beneath the warm-up.
-//   - With a warm-up in steps Cosine ignores cooldown. Step always does.
+//   - Schedules wait for lr_warmup_epochs and lr_warmup_steps both, whichever
+//     of them the warm-up's mode uses.
+//   - With lr_warmup_steps Cosine ignores cooldown. Step always does.
 //   - A skipped step counts: pass the number of windows instead.
 #ifndef SLIPWAY_TRAINER_LOOP_LR_PLAN_H_
 #define SLIPWAY_TRAINER_LOOP_LR_PLAN_H_

@@ -133,6 +133,46 @@ TEST(SuperGradientsPlan, KeepsTheWarmupsLastRateUntilTheScheduleStarts) {
   EXPECT_DOUBLE_EQ(plan.At(2)[0], 0.1);
 }
 
+// lr_warmup_steps without LinearBatchLRWarmup: no warm-up, but a wait.
+TEST(SuperGradientsPlan, WaitsForStepsThatNothingWarmsUpIn) {
+  const Training training{"", Epochs(4), CosineSchedule(0),
+                          lr_warmup::Awaited(lr_warmup::NoWarmup({}), 0, 10)};
+  const LrPlan plan = training.Plan(true);
+  EXPECT_DOUBLE_EQ(plan.At(0)[0], 0.1);
+  EXPECT_DOUBLE_EQ(plan.At(11)[0], 0.1);
+  EXPECT_NEAR(plan.At(12)[0], 0.05 * (1 + std::cos(M_PI / 15)), 1e-12);
+}
+
+// Warm-up in epochs and lr_warmup_steps: each epoch begins with the former, and
+// from the steps on Cosine overwrites it with its own start.
+TEST(SuperGradientsPlan, LetsCosineCutIntoAWarmupInEpochs) {
+  const Training training{
+      "", Epochs(6), CosineSchedule(0),
+      lr_warmup::Awaited(LinearEpochWarmup(3, {.all = 0.01}), 3, 4)};
+  const LrPlan plan = training.Plan(true);
+  const std::vector<double> expected = {
+      0.01, 0.01, 0.01, 0.01, 0.01, 0.1,  // written after batch 4
+      0.04, 0.1, 0.1, 0.1, 0.1, 0.1,      // epoch 1 begins, and so on
+      0.07, 0.1, 0.1, 0.1, 0.1, 0.1,
+      // 18 batches less 4 of the curve are left; it starts 4 batches late.
+      0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+  for (size_t step = 0; step < expected.size(); ++step) {
+    EXPECT_NEAR(plan.At(step)[0], expected[step], 1e-12) << "step " << step;
+  }
+  EXPECT_NEAR(plan.At(24)[0], 0.05 * (1 + std::cos(M_PI / 15)), 1e-12);
+}
+
+// The same numbers under LinearBatchLRWarmup.
+TEST(SuperGradientsPlan, DelaysCosineByTheEpochsTooBehindAWarmupInSteps) {
+  const Training training{
+      "", Epochs(6), CosineSchedule(0),
+      lr_warmup::Awaited(LinearBatchWarmup(4, {.all = 0.01}), 3, 4)};
+  const LrPlan plan = training.Plan(true);
+  EXPECT_NEAR(plan.At(1)[0], 0.04, 1e-12);
+  EXPECT_NEAR(plan.At(23)[0], 0.1, 1e-12);
+  EXPECT_NEAR(plan.At(24)[0], 0.05 * (1 + std::cos(M_PI / 15)), 1e-12);
+}
+
 TEST(SuperGradientsPlan, ClosesWindowsWithTheirEpochUnlessCarriedOver) {
   const Training training{"", Epochs(2, 4), ExponentialSchedule(0.5)};
   const LrPlan plan = training.Plan(true);
