@@ -92,13 +92,13 @@ Problem ProblemOf(const Clash& clash) {
 
 // A conflict or warning that a condition of the world alone brings about.
 Problem ProblemHere(const Chosen& plugin, const Relation& relation) {
-  return {
-      .kind = "conflict",
-      .message = absl::StrCat("plugin \"", plugin.id(), "\" ", relation.reason),
-      .detail = absl::StrCat("this is so while ", relation.when->text()),
-      .where = {plugin.planned.where, relation.mark},
-      .hint = relation.fix,
-      .plugins = {plugin.id()}};
+  return {.kind = "conflict",
+          .message =
+              absl::StrCat("plugin \"", plugin.id(), "\": ", relation.reason),
+          .detail = absl::StrCat("this is so while ", relation.when->text()),
+          .where = {plugin.planned.where, relation.mark},
+          .hint = relation.fix,
+          .plugins = {plugin.id()}};
 }
 
 void CheckWorld(const std::vector<Relation> Manifest::*relations,
@@ -171,7 +171,7 @@ void CheckTogether(const Chosen& plugin, const Relation& relation,
 
 void Recommend(const Chosen& plugin, const Relation& relation, Draft& draft) {
   const bool missing =
-      draft.Holds(relation.when) && draft.Others(plugin, relation.with).empty();
+      draft.Holds(relation.when) && Concerned(plugin, relation, draft).empty();
   if (!missing) return;
   draft.problems.push_back(
       {.kind = "requires",
