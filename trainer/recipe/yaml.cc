@@ -76,15 +76,18 @@ std::optional<std::string> ReadFile(const std::string& path,
   }
   if (!error.empty()) return std::nullopt;
   std::ifstream stream(path, std::ios::binary);
-  // One byte too many is enough to know that a file is too large; a device
+  std::string text;
+  char block[1 << 14];
+  // One block too many is enough to know that a file is too large; a device
   // may have no end.
-  std::string text(kMaxBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  while (text.size() <= kMaxBytes && stream) {
+    stream.read(block, sizeof(block));
+    text.append(block, static_cast<size_t>(stream.gcount()));
+  }
   if (!stream.is_open() || stream.bad()) {
     error = std::strerror(errno);
     return std::nullopt;
   }
-  text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
 
