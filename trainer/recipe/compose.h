@@ -47,8 +47,8 @@ struct Composed {
   Node recipe;       // a map
   std::string name;  // of the recipe, without folder and ".yaml"
   std::string file;  // that holds it
-  // Top-level keys that interpolations refer to: a recipe may have variables
-  // of its own.
+  // The paths that interpolations refer to: a recipe may have variables of its
+  // own, which the schema does not know.
   std::set<std::string> variables;
 };
 

@@ -370,7 +370,7 @@ std::optional<Node> Interpolator::ReadMap() {
 std::optional<Node> Interpolator::Refer(const std::string& text) {
   const std::optional<Path> path = Absolute(text);
   if (!path) return std::nullopt;
-  if (variables_ != nullptr) variables_->insert((*path)[0]);
+  if (variables_ != nullptr) variables_->insert(absl::StrJoin(*path, "."));
   return LookUp(*path);
 }
 

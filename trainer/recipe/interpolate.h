@@ -31,7 +31,7 @@ namespace slipway::recipe {
 // (with the nearest key), a value that is still open, a cycle (printed whole),
 // a resolver that is unknown or cannot take its arguments, text that is no
 // interpolation; more than 100 levels, 100,000 interpolations or 4 MiB of text.
-// The first keys of all paths are added to `variables`, if given.
+// All paths, from the top, are added to `variables`, if given.
 std::optional<Node> Interpolate(const Node& root,
                                 const ResolverContext& context,
                                 Problems& problems,

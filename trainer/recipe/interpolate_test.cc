@@ -199,11 +199,11 @@ TEST(Interpolate, KeepsThePlaceAndOrderOfTheInterpolation) {
   EXPECT_EQ(ToString(node->FindPath("b.x")->mark()), "x.yaml:1:8");
 }
 
-TEST(Interpolate, TellsWhichTopLevelKeysAreUsed) {
+TEST(Interpolate, TellsWhichPathsAreUsed) {
   Problems problems;
   std::set<std::string> variables;
   Interpolate(Parsed(kBase), {}, problems, &variables);
-  EXPECT_THAT(variables, ElementsAre("a", "map"));
+  EXPECT_THAT(variables, ElementsAre("a", "map.x", "map.y", "map.y.z"));
 }
 
 TEST(Interpolate, BoundsLevels) {
