@@ -175,8 +175,9 @@ std::optional<size_t> HookRunner::Position(std::string_view id) const {
   return std::nullopt;
 }
 
-absl::Status HookRunner::Failed(size_t plugin, const std::string& hook,
+absl::Status HookRunner::Failed(size_t plugin, std::string_view name,
                                 const absl::Status& status, Context& context) {
+  const std::string hook(name);
   switch (plugins_[plugin].on_error) {
     case plan::OnError::kWarn:
       Warn(plugin, hook, status,

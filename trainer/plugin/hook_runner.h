@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -134,7 +135,8 @@ class HookRunner {
   };
 
   template <Hook hook, typename ContextType>
-  static absl::Status Guarded(Plugin& plugin, ContextType& context);
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static absl::Status Guarded(
+      Plugin& plugin, ContextType& context);
   template <Hook hook, typename ContextType>
   absl::Status RunTimed(ContextType& context);
 
@@ -146,7 +148,7 @@ class HookRunner {
   }
 
   // Applies on_error. OK if the run goes on.
-  absl::Status Failed(size_t plugin, const std::string& hook,
+  absl::Status Failed(size_t plugin, std::string_view hook,
                       const absl::Status& status, Context& context);
   void Disable(size_t plugin);
   void Warn(size_t plugin, const std::string& hook, const absl::Status& status,
@@ -170,7 +172,7 @@ class HookRunner {
 // --- implementation ----------------------------------------------------------
 
 template <Hook hook, typename ContextType>
-absl::Status HookRunner::Guarded(Plugin& plugin, ContextType& context) {
+inline absl::Status HookRunner::Guarded(Plugin& plugin, ContextType& context) {
   try {
     return (plugin.*kHookMethod<hook>)(context);
   } catch (...) {
@@ -184,7 +186,7 @@ absl::Status HookRunner::Run(ContextType& context) {
   for (const Call& call : calls(hook)) {
     absl::Status status = Guarded<hook>(*call.object, context);
     if (ABSL_PREDICT_TRUE(status.ok())) continue;
-    status = Failed(call.plugin, std::string(ToString(hook)), status, context);
+    status = Failed(call.plugin, ToString(hook), status, context);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -201,7 +203,7 @@ absl::Status HookRunner::RunTimed(ContextType& context) {
     ++total.calls;
     total.time += now - std::exchange(last, now);
     if (ABSL_PREDICT_TRUE(status.ok())) continue;
-    status = Failed(call.plugin, std::string(ToString(hook)), status, context);
+    status = Failed(call.plugin, ToString(hook), status, context);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

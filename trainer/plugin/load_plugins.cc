@@ -86,7 +86,7 @@ class Loading {
     std::vector<std::string> lines;
     Compare("id", manifest_.id, library.id, lines);
     Compare("version", ToString(manifest_.version), library.version, lines);
-    return Agrees(lines);
+    return Agrees(manifest_.id == library.id ? "version" : "id", lines);
   }
 
   static void Compare(const char* field, const std::string& manifest,
@@ -97,14 +97,16 @@ class Loading {
                                  "\", library \"", library, "\""));
   }
 
-  bool Agrees(const std::vector<std::string>& differences) {
+  // `field` of the manifest is where to look.
+  bool Agrees(const std::string& field,
+              const std::vector<std::string>& differences) {
     if (differences.empty()) return true;
     problems_.push_back(
         {.kind = "manifest",
          .message = absl::StrCat("the manifest of plugin \"", planned_.id,
                                  "\" and its library disagree"),
          .detail = absl::StrJoin(differences, "\n"),
-         .where = {manifest_.MarkOf("id"), {.file = planned_.library}},
+         .where = {manifest_.MarkOf(field), {.file = planned_.library}},
          .hint = "rebuild the library, or correct the manifest",
          .plugins = {planned_.id}});
     return false;
@@ -152,7 +154,7 @@ class Loading {
     ForEachKind([&](const char* kind, auto member) {
       CompareNames(kind, (components.*member).names(), differences);
     });
-    return Agrees(differences);
+    return Agrees("components", differences);
   }
 
   void CompareNames(const std::string& kind,
@@ -209,20 +211,21 @@ class Merging {
  private:
   void Taken(const std::string& kind, const std::string& name,
              const PlannedPlugin& plugin) {
-    Problem problem = {
-        .kind = "conflict",
-        .message = absl::StrCat("\"", name, "\" of ", kind,
-                                " is registered twice, the second time by "
-                                "plugin \"",
-                                plugin.id, "\""),
-        .where = {plugin.where},
-        .hint = "leave one of the two plugins out",
-        .plugins = {plugin.id}};
-    if (const PlannedPlugin* first = owners_[{kind, name}]) {
-      problem.detail = absl::StrCat("the first is plugin \"", first->id, "\"");
-      problem.where.push_back(first->where);
-      problem.plugins.push_back(first->id);
+    Problem problem = {.kind = "conflict",
+                       .message = absl::StrCat("\"", name, "\" of ", kind,
+                                               " is registered twice"),
+                       .where = {plugin.where},
+                       .plugins = {plugin.id}};
+    std::string first = "the trainer itself";
+    if (const PlannedPlugin* owner = owners_[{kind, name}]) {
+      first = absl::StrCat("plugin \"", owner->id, "\"");
+      problem.where.insert(problem.where.begin(), owner->where);
+      problem.plugins.insert(problem.plugins.begin(), owner->id);
     }
+    problem.detail =
+        absl::StrCat("by ", first, " and by plugin \"", plugin.id, "\"");
+    problem.hint = absl::StrCat("leave plugin \"", plugin.id,
+                                "\" out, or give its component another name");
     problems_.push_back(std::move(problem));
   }
 
