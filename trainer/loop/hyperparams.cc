@@ -22,8 +22,9 @@ std::optional<double> ClipNorm(Params& params) {
   return norm > 0 ? std::optional<double>(norm) : std::nullopt;
 }
 
-Accumulate ReadAccumulate(Params& params) {
-  const std::string text = params.Text("accumulate", "mean", {"mean", "sum"});
+Accumulate ReadAccumulate(Params& params, bool supergradients_compat) {
+  const std::string text = params.Text(
+      "accumulate", supergradients_compat ? "sum" : "mean", {"mean", "sum"});
   return text == "sum" ? Accumulate::kSum : Accumulate::kMean;
 }
 
@@ -43,11 +44,13 @@ void ReadSteps(Params& params, Hyperparams& h) {
   h.max_epochs = params.Int("max_epochs", {.min = 1});
   h.batch_accumulate =
       params.Int("batch_accumulate", {.fallback = 1, .min = 1});
-  h.accumulate = ReadAccumulate(params);
   h.non_finite = ReadNonFinite(params);
   h.supergradients_compat =
       params.Text("compat", "none", {"none", "supergradients"}) != "none";
+  h.accumulate = ReadAccumulate(params, h.supergradients_compat);
   h.log_every = params.Int("log_every", {.fallback = 10, .min = 1});
+  h.lr_cooldown_epochs =
+      params.Int("lr_cooldown_epochs", {.fallback = 0, .min = 0});
   h.clip_grad_norm = ClipNorm(params);
   h.max_train_batches = OptionalCount(params, "max_train_batches");
   h.max_valid_batches = OptionalCount(params, "max_valid_batches");
@@ -56,13 +59,14 @@ void ReadSteps(Params& params, Hyperparams& h) {
 void ReadEvaluation(Params& params, Hyperparams& h) {
   h.run_validation_freq =
       params.Int("run_validation_freq", {.fallback = 1, .min = 1});
-  h.run_test_freq = params.Int("run_test_freq", {.fallback = 1, .min = 1});
   h.save_ckpt_epoch_list =
       params.Ints("save_ckpt_epoch_list", 0, std::vector<int64_t>{});
   h.save_model = params.Bool("save_model", true);
   h.ckpt_name = params.Text("ckpt_name", "ckpt_latest.pth");
   h.ckpt_best_name = params.Text("ckpt_best_name", "ckpt_best.pth");
-  h.metric_to_watch = params.Text("metric_to_watch", "Accuracy");
+  h.metric_to_watch = params.Text("metric_to_watch", "");
+  const recipe::Node* watched = params.Raw("metric_to_watch");
+  if (watched != nullptr) h.metric_to_watch_mark = watched->mark();
   h.greater_metric_to_watch_is_better =
       params.Bool("greater_metric_to_watch_is_better", true);
 }

@@ -25,7 +25,8 @@ namespace slipway::loop {
 //   mean: of the micro-batches' gradients. An epoch's last, shorter window
 //         takes its step with the mean of what it has.
 //   sum:  as SuperGradients adds them up. An epoch's last, shorter window is
-//         carried over and completed in the next epoch.
+//         carried over and completed in the next epoch. The default under
+//         `compat: supergradients`.
 enum class Accumulate { kMean, kSum };
 
 // What becomes of a step whose loss or gradients are not finite (ours).
@@ -45,6 +46,8 @@ struct Hyperparams {
   // `compat: supergradients`: its measured behaviour, traps included (ours).
   bool supergradients_compat = false;
   int64_t log_every = 10;  // optimizer steps (ours)
+  // Epochs at the end that keep the rate of the last step before them.
+  int64_t lr_cooldown_epochs = 0;
 
   // The total 2-norm that gradients are scaled down to; absent: no clipping.
   std::optional<double> clip_grad_norm;
@@ -54,15 +57,16 @@ struct Hyperparams {
 
   // Validation runs after every n-th epoch, the last, and those listed.
   int64_t run_validation_freq = 1;
-  int64_t run_test_freq = 1;
   // Epochs from 1 after which ckpt_epoch_<n>.pth is written.
   std::vector<int64_t> save_ckpt_epoch_list;
   bool save_model = true;
   std::string ckpt_name = "ckpt_latest.pth";
   std::string ckpt_best_name = "ckpt_best.pth";
 
-  // A metric or the loss, matched without case and separators.
-  std::string metric_to_watch = "Accuracy";
+  // A metric or the loss, matched without case and separators. Empty where the
+  // recipe names none: Accuracy if that is measured, else the loss.
+  std::string metric_to_watch;
+  Mark metric_to_watch_mark;
   bool greater_metric_to_watch_is_better = true;
 
   bool zero_weight_decay_on_bias_and_bn = false;

@@ -32,7 +32,7 @@ TEST(Hyperparams, HaveSuperGradientsDefaults) {
   EXPECT_EQ(h.non_finite, NonFinite::kStop);
   EXPECT_FALSE(h.clip_grad_norm.has_value());
   EXPECT_FALSE(h.max_train_batches.has_value());
-  EXPECT_EQ(h.metric_to_watch, "Accuracy");
+  EXPECT_EQ(h.metric_to_watch, "");
   EXPECT_TRUE(h.greater_metric_to_watch_is_better);
   EXPECT_EQ(h.seed, 42u);
   EXPECT_EQ(h.log_every, 10);
@@ -57,6 +57,21 @@ TEST(Hyperparams, ReadWhatIsSet) {
   EXPECT_EQ(h.max_train_batches, 7);
   EXPECT_TRUE(h.SavesEpoch(1));
   EXPECT_FALSE(h.SavesEpoch(2));
+}
+
+TEST(Hyperparams, SumGradientsUnderCompatUnlessTold) {
+  Problems problems;
+  const Node epochs = Node::Int(1), compat = Node::String("supergradients");
+  EXPECT_EQ(ReadHyperparams(
+                Recipe({{"max_epochs", epochs}, {"compat", compat}}), problems)
+                .accumulate,
+            Accumulate::kSum);
+  EXPECT_EQ(ReadHyperparams(Recipe({{"max_epochs", epochs},
+                                    {"compat", compat},
+                                    {"accumulate", Node::String("mean")}}),
+                            problems)
+                .accumulate,
+            Accumulate::kMean);
 }
 
 TEST(Hyperparams, TakeNullAsAbsent) {

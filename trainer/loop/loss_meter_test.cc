@@ -17,8 +17,8 @@ at::Tensor Scalar(double value) { return at::full({}, value); }
 
 TEST(LossMeter, WeighsBatchesBySamples) {
   LossMeter meter("L");
-  meter.Add({.total = Scalar(1)}, 3);
-  meter.Add({.total = Scalar(5)}, 1);
+  meter.Add({.total = Scalar(1), .items = {}}, 3);
+  meter.Add({.total = Scalar(5), .items = {}}, 1);
   EXPECT_THAT(meter.Compute(), ElementsAre(Pair("L", 2.0)));
 }
 
@@ -32,7 +32,7 @@ TEST(LossMeter, NamesPartsAfterTheLoss) {
 
 TEST(LossMeter, HasNoValueWhenNothingWasAdded) {
   LossMeter meter("L");
-  meter.Add({.total = Scalar(1)}, 1);
+  meter.Add({.total = Scalar(1), .items = {}}, 1);
   meter.Reset();
   const NamedValues values = meter.Compute();
   ASSERT_EQ(values.size(), 1u);
@@ -42,13 +42,13 @@ TEST(LossMeter, HasNoValueWhenNothingWasAdded) {
 TEST(LossMeter, KeepsTheGraphOfNoLoss) {
   LossMeter meter("L");
   at::Tensor weight = at::ones({}).requires_grad_();
-  meter.Add({.total = weight * 2}, 1);
+  meter.Add({.total = weight.mul(2), .items = {}}, 1);
   EXPECT_THAT(meter.Compute(), ElementsAre(Pair("L", 2.0)));
 }
 
 TEST(LossMeter, RefusesALossThatIsNoScalar) {
   LossMeter meter("L");
-  EXPECT_THROW(meter.Add({.total = at::ones({2})}, 1), c10::Error);
+  EXPECT_THROW(meter.Add({.total = at::ones({2}), .items = {}}, 1), c10::Error);
 }
 
 }  // namespace

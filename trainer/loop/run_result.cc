@@ -23,7 +23,9 @@ Json Values(const NamedValues& values) {
   return object;
 }
 
-Json OrNull(const std::string& text) { return text.empty() ? Json() : text; }
+Json OrNull(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
 
 Json Metrics(const RunResult& result) {
   Json best;

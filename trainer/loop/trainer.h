@@ -5,20 +5,23 @@
 //   std::unique_ptr<Trainer> trainer =
 //       Trainer::Create(std::move(parts), options, problems);
 //   if (trainer == nullptr) { std::cerr << FormatProblems(problems); return 2;
-//   } const RunResult result = trainer->Fit(); return result.exit_code;
+//   } trainer->AddReporter(ConsoleReporter(...)); const RunResult result =
+//   trainer->Fit(); return result.exit_code;
 //
 // A step is one optimizer step, made of `batch_accumulate` micro-batches; its
-// order is a contract:
+// order is in step.h. An epoch is:
 //
-//   for each micro-batch: forward, loss, backward
-//   unscale -> BeforeOptimizer -> clip -> step -> AfterOptimizer
+//   EpochBegin, steps, validation, EpochEnd, checkpoints
 //
 // Create runs every hook up to WrapForward and starts nothing: no file is
 // written, no batch read. Fit trains once. Both belong to one thread, on which
-// all hooks, reporters and losses run; RequestStop may be called from anywhere.
+// all hooks, reporters, losses and metrics run; only stop_signal() may be set
+// from elsewhere. Fit does not throw: what hooks, ATen and data throw ends as
+// the result's error.
 #ifndef SLIPWAY_TRAINER_LOOP_TRAINER_H_
 #define SLIPWAY_TRAINER_LOOP_TRAINER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,11 +30,14 @@
 #include <vector>
 
 #include "trainer/data/loader.h"
+#include "trainer/loop/evaluation.h"
 #include "trainer/loop/hyperparams.h"
+#include "trainer/loop/lr_plan.h"
 #include "trainer/loop/run_result.h"
 #include "trainer/nn/module.h"
+#include "trainer/plan/plan.h"
+#include "trainer/plugin/hook_runner.h"
 #include "trainer/plugin/loss.h"
-#include "trainer/plugin/metric.h"
 #include "trainer/plugin/optimizer.h"
 #include "trainer/plugin/schedule.h"
 #include "trainer/recipe/node.h"
@@ -45,22 +51,73 @@ struct TrainerParts {
   std::unique_ptr<nn::Module> model;
   std::unique_ptr<data::Loader> train_loader;
   std::unique_ptr<data::Loader> valid_loader;  // null: no validation
-  std::unique_ptr<data::Loader> test_loader;   // null: no test
+  // Null only where a plugin claims the loss.
   std::unique_ptr<Loss> loss;
   // What the loss is called among the metrics, such as "CrossEntropyLoss".
   std::string loss_name = "loss";
-  std::vector<std::unique_ptr<Metric>> train_metrics;
-  std::vector<std::unique_ptr<Metric>> valid_metrics;
+  MetricList train_metrics;
+  MetricList valid_metrics;
   std::unique_ptr<Schedule> schedule;  // null: the initial rate throughout
   // Null, with an error appended, if the groups do not suit it.
   std::function<std::unique_ptr<Optimizer>(std::vector<ParameterGroup>,
                                            Problems&)>
       make_optimizer;
-  // Told in this order, on rank 0.
-  std::vector<std::unique_ptr<Reporter>> reporters;
+  std::unique_ptr<HookRunner> hooks;  // null: no plugins
 };
 
-class Trainer;
+struct TrainerOptions {
+  Hyperparams hyperparams;
+  // The whole recipe, composed: for hooks, parameter groups and checkpoints.
+  recipe::Node recipe;
+  std::string recipe_name;
+  std::string experiment_name;
+  std::string architecture;  // as the recipe calls the model
+  // Where files go; it exists when Fit is called. Empty: none are written.
+  std::string run_dir;
+  at::Device device = at::kCPU;
+  // What `hooks` came from.
+  plan::Plan plan;
+};
+
+struct Run;  // run.h
+
+class Trainer {
+ public:
+  // Null if and only if `problems` gained an error. Warnings of hooks are
+  // appended too; those that arise in Fit go to the reporters.
+  static std::unique_ptr<Trainer> Create(TrainerParts parts,
+                                         TrainerOptions options,
+                                         Problems& problems);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Before Fit only.
+  void AddReporter(std::unique_ptr<Reporter> reporter);
+
+  // Trains, once.
+  RunResult Fit();
+
+  // Zero, or the number of the signal on which Fit ends: at the next step
+  // boundary, after saving the latest checkpoint.
+  std::atomic<int>& stop_signal();
+
+  // Hands the model over, after Fit; model() must not be called then.
+  std::unique_ptr<nn::Module> TakeModel();
+
+  // What Create has planned.
+  nn::Module& model();
+  const HookRunner& hooks() const;
+  const LrPlan& lr_plan() const;
+  // The parameter groups' names, in the order of LrPlan::At.
+  std::vector<std::string> group_names() const;
+  int64_t batches_per_epoch() const;
+  int64_t steps_per_epoch() const;
+
+ private:
+  explicit Trainer(std::unique_ptr<Run> run);
+  std::unique_ptr<Run> run_;
+};
 
 }  // namespace slipway::loop
 

@@ -1,0 +1,23 @@
+#include "trainer/loop/device.h"
+
+namespace slipway::loop {
+namespace {
+
+void Move(at::Device device, Value& value) {
+  if (value.empty()) return;
+  value = value.Transform([device](const at::Tensor& tensor) {
+    return tensor.to(tensor.options().device(device), /*non_blocking=*/true);
+  });
+}
+
+}  // namespace
+
+void MoveTo(at::Device device, data::Batch& batch) {
+  // The pipeline makes its batches on the CPU.
+  if (device.is_cpu()) return;
+  Move(device, batch.input);
+  Move(device, batch.target);
+  Move(device, batch.extra);
+}
+
+}  // namespace slipway::loop

@@ -1,0 +1,110 @@
+#include "trainer/loop/ending.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "trainer/loop/reports.h"
+
+namespace slipway::loop {
+namespace {
+
+std::string Place(const Run& run) {
+  return absl::StrCat("epoch ", run.state.epoch, ", batch ",
+                      run.state.batch_index, ", step ", run.state.step);
+}
+
+void EndWell(Run& run) {
+  RunResult& result = run.result;
+  const int signal = run.stop_signal;
+  if (signal != 0) {
+    result.exit_reason = ExitReason::kSignal;
+    result.exit_code = 128 + signal;
+    TellEvent(run, "signal", {{"signal", signal}, {"name", strsignal(signal)}});
+  } else if (run.state.control.stop()) {
+    result.exit_reason = ExitReason::kEarlyStop;
+  }
+}
+
+void EndBadly(Run& run, const absl::Status& status) {
+  RunResult& result = run.result;
+  result.exit_code = 1;
+  if (result.exit_reason == ExitReason::kDone) {
+    result.exit_reason = ExitReason::kError;
+  }
+  // Whatever nobody explained was thrown by a tensor operation.
+  if (!run.hooks().failure()) Failed(run, "value", status).IgnoreError();
+  result.error = run.hooks().failure() ? run.hooks().failure() : run.failure;
+}
+
+int64_t PeakMemory() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+void Fill(Run& run, double seconds) {
+  RunResult& result = run.result;
+  result.recipe = run.options.recipe_name;
+  result.run_dir = run.options.run_dir;
+  result.plan_hash = run.options.plan.hash;
+  result.tainted = run.options.plan.tainted;
+  result.world_size = run.state.world_size;
+  result.device = DeviceName(run.state.device);
+  result.epochs = run.finished_epochs;
+  result.steps = run.state.step;
+  result.seconds = seconds;
+  result.peak_rss_bytes = PeakMemory();
+  result.train_metrics = run.train_metrics;
+  result.valid_metrics = run.valid_metrics;
+  result.best = run.watched.best();
+}
+
+void AddPlugins(Run& run) {
+  for (const RunningPlugin& plugin : run.hooks().plugins()) {
+    PluginSeconds& entry = run.result.plugins.emplace_back();
+    entry.id = plugin.id;
+    const plan::PlannedPlugin* planned = run.options.plan.Find(plugin.id);
+    if (planned != nullptr) entry.version = ToString(planned->version);
+    for (const HookRunner::Time& time : run.hooks().Times()) {
+      if (time.plugin == plugin.id) entry.seconds += time.seconds;
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status Failed(Run& run, std::string kind, const absl::Status& status,
+                    std::string hint) {
+  if (run.failure) return status;
+  Problem problem;
+  problem.kind = std::move(kind);
+  problem.message = absl::StrCat("the training failed in ", Place(run));
+  problem.detail = std::string(status.message());
+  problem.hint = std::move(hint);
+  problem.step = run.state.step;
+  problem.rank = run.state.rank;
+  run.failure = std::move(problem);
+  return status;
+}
+
+void EndRun(Run& run, const absl::Status& status, double seconds) {
+  if (status.ok()) {
+    EndWell(run);
+  } else {
+    EndBadly(run, status);
+  }
+  Context context(run.state);
+  if (!status.ok()) run.hooks().OnFailure(context, status);
+  run.hooks().Close(context);
+  Fill(run, seconds);
+  AddPlugins(run);
+  EndReport end;
+  end.result = ToJson(run.result);
+  end.error = run.result.error;
+  run.reporters.OnEnd(end);
+}
+
+}  // namespace slipway::loop

@@ -1,0 +1,65 @@
+// One pass over a loader without training.
+//
+//   Evaluation valid{.split = "valid", .loader = loader, .metrics = metrics};
+//   absl::StatusOr<EvaluationResult> result = Evaluate(state, hooks, valid);
+//
+// The model runs in evaluation mode and without gradients, inside the scopes
+// that EvalBegin hooks enter (averaged weights), and is in train mode again
+// afterwards.
+#ifndef SLIPWAY_TRAINER_LOOP_EVALUATION_H_
+#define SLIPWAY_TRAINER_LOOP_EVALUATION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/data/loader.h"
+#include "trainer/plugin/hook_runner.h"
+#include "trainer/plugin/loss.h"
+#include "trainer/plugin/metric.h"
+#include "trainer/plugin/training_state.h"
+#include "trainer/report/reporter.h"
+
+namespace slipway::loop {
+
+using MetricList = std::vector<std::unique_ptr<Metric>>;
+
+// All is borrowed.
+struct Evaluation {
+  std::string split;  // "valid", "test"
+  data::Loader* loader = nullptr;
+  MetricList* metrics = nullptr;
+  Loss* loss = nullptr;  // null: none is computed
+  std::string loss_name;
+  std::optional<int64_t> max_batches;
+  // Called after every batch with the batches done and those of the pass; false
+  // breaks the pass off.
+  std::function<bool(int64_t done, int64_t batches)> progress;
+};
+
+struct EvaluationResult {
+  // The loss and its parts, then each metric's values, in their order.
+  NamedValues values;
+  double seconds = 0;
+  // Messages of samples that were left out.
+  std::vector<std::string> skipped_samples;
+  // False if `progress` broke it off: the values are of what was seen.
+  bool complete = true;
+};
+
+// Errors of hooks, loader, loss and metrics end it. May throw c10::Error.
+absl::StatusOr<EvaluationResult> Evaluate(TrainingState& state,
+                                          HookRunner& hooks,
+                                          const Evaluation& evaluation);
+
+// What each metric has computed, in order. Waits for the device.
+NamedValues ComputeMetrics(const MetricList& metrics);
+
+}  // namespace slipway::loop
+
+#endif  // SLIPWAY_TRAINER_LOOP_EVALUATION_H_

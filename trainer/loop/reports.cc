@@ -1,0 +1,112 @@
+#include "trainer/loop/reports.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace slipway::loop {
+
+using Clock = std::chrono::steady_clock;
+
+std::string DeviceName(at::Device device) {
+  return device.is_cpu() ? "cpu" : device.str();
+}
+
+BeginReport DescribeRun(const Run& run) {
+  BeginReport begin;
+  begin.run_dir = run.options.run_dir;
+  begin.experiment_name = run.options.experiment_name;
+  begin.device = DeviceName(run.state.device);
+  begin.world_size = run.state.world_size;
+  begin.max_epochs = run.hyperparams().max_epochs;
+  begin.batches_per_epoch = run.state.batches_per_epoch;
+  begin.train_samples = run.parts.train_loader->dataset().size();
+  if (run.parts.valid_loader != nullptr) {
+    begin.valid_samples = run.parts.valid_loader->dataset().size();
+  }
+  begin.architecture = run.options.architecture;
+  begin.parameters = nn::CountParameters(*run.parts.model);
+  begin.metric_to_watch = run.watched.name();
+  begin.greater_is_better = run.watched.greater_is_better();
+  return begin;
+}
+
+void ReportEpoch(Run& run, std::string split, const NamedValues& metrics,
+                 double seconds, bool is_best) {
+  for (const auto& [name, value] : metrics) {
+    run.state.metrics[{split, name}] = value;
+  }
+  EpochReport report;
+  report.split = std::move(split);
+  report.epoch = run.state.epoch;
+  report.step = run.state.step;
+  report.metrics = metrics;
+  report.seconds = seconds;
+  report.is_best = is_best;
+  run.reporters.OnEpoch(report);
+}
+
+void TellEvent(Run& run, std::string_view name, nlohmann::ordered_json detail) {
+  EventReport event;
+  event.name = name;
+  event.epoch = run.state.epoch;
+  event.step = run.state.step;
+  event.detail = std::move(detail);
+  run.reporters.OnEvent(event);
+}
+
+void TellSkippedSamples(Run& run, const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) {
+    TellEvent(run, "bad_sample", {{"message", message}});
+  }
+}
+
+StepReporter::StepReporter(Run& run, data::Epoch& batches)
+    : run_(run),
+      batches_(batches),
+      logged_at_(Clock::now()),
+      logged_samples_(run.result.samples) {}
+
+void StepReporter::Report(const std::function<double()>& loss) {
+  StepReport report;
+  report.epoch = run_.state.epoch;
+  report.batch = run_.batches_done;
+  report.step = run_.state.step - 1;
+  report.logged = report.step % run_.hyperparams().log_every == 0;
+  if (report.logged) {
+    report.loss = loss();
+    FillLogged(report);
+  }
+  run_.reporters.OnStep(report);
+}
+
+void StepReporter::FillLogged(StepReport& report) {
+  report.learning_rates = LearningRates();
+  const Clock::time_point now = Clock::now();
+  const double seconds =
+      std::chrono::duration<double>(now - logged_at_).count();
+  const double waited = batches_.seconds_waited();
+  const int64_t samples = run_.result.samples;
+  report.samples_per_second =
+      static_cast<double>(samples - logged_samples_) / seconds;
+  report.data_wait = std::min(1.0, (waited - logged_wait_) / seconds);
+  logged_at_ = now;
+  logged_samples_ = samples;
+  logged_wait_ = waited;
+  TellSkippedSamples(run_, batches_.SkippedSamples());
+}
+
+// Groups that differ in weight decay alone share name and rate.
+NamedValues StepReporter::LearningRates() const {
+  NamedValues rates;
+  const std::vector<ParameterGroup>& groups = run_.optimizer->groups();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const bool told = std::any_of(
+        rates.begin(), rates.end(),
+        [&](const auto& rate) { return rate.first == groups[i].name; });
+    if (told) continue;
+    rates.emplace_back(groups[i].name, run_.state.learning_rates[i]);
+  }
+  return rates;
+}
+
+}  // namespace slipway::loop

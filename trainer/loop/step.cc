@@ -1,0 +1,185 @@
+#include "trainer/loop/step.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "trainer/loop/gradients.h"
+#include "trainer/loop/return_if_error.h"
+#include "trainer/loop/scope_stack.h"
+
+namespace slipway::loop {
+
+Stepper::Stepper(TrainingState& state, HookRunner& hooks, Loss* loss,
+                 const Hyperparams& hyperparams, const LrPlan& lr_plan)
+    : state_(state),
+      hooks_(hooks),
+      loss_(loss),
+      hyperparams_(hyperparams),
+      lr_plan_(lr_plan) {}
+
+absl::Status Stepper::MicroBatch(int64_t window) {
+  BatchContext context(state_);
+  if (state_.micro == 0) {
+    window_loss_.Reset();
+    SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kStepBegin>(context));
+  }
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kMicroBegin>(context));
+  SLIPWAY_RETURN_IF_ERROR(Forward());
+  window_loss_.Add({.total = state_.loss.total, .items = {}}, 1);
+  SLIPWAY_RETURN_IF_ERROR(CheckLoss());
+  if (!state_.control.skip()) SLIPWAY_RETURN_IF_ERROR(Backward(window));
+  GradientContext gradients(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kMicroEnd>(gradients));
+  ++state_.micro;
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::Forward() {
+  ScopeStack scopes(state_.scopes);
+  ForwardContext before(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kBeforeForward>(before));
+  state_.prediction = RunModel();
+  OutputContext after(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterForward>(after));
+  SLIPWAY_RETURN_IF_ERROR(ComputeLoss());
+  return hooks_.Run<Hook::kAfterLoss>(after);
+}
+
+// The wrappers around the model, the last one added outermost.
+Value Stepper::RunModel() {
+  if (state_.wrappers.empty()) return state_.model->Run(state_.batch.input);
+  nn::Module::ForwardFunction run = [this](const Value& input) {
+    return state_.model->Run(input);
+  };
+  for (const nn::Module::ForwardWrapper& wrapper : state_.wrappers) {
+    run = [&wrapper, next = std::move(run)](const Value& input) {
+      return wrapper(next, input);
+    };
+  }
+  return run(state_.batch.input);
+}
+
+absl::Status Stepper::ComputeLoss() {
+  state_.loss_set = false;
+  OutputContext context(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kComputeLoss>(context));
+  if (state_.loss_set) return absl::OkStatus();
+  if (loss_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "no loss: the plugin that claims it has set none in ComputeLoss");
+  }
+  absl::StatusOr<LossOutput> loss =
+      loss_->Compute(state_.prediction, state_.batch.target);
+  if (!loss.ok()) return loss.status();
+  state_.loss = *std::move(loss);
+  return absl::OkStatus();
+}
+
+// On a CPU a look costs nothing. Elsewhere each one waits for the device.
+absl::Status Stepper::CheckLoss() {
+  const at::Tensor& loss = state_.loss.total;
+  const bool due = loss.is_cpu() ||
+                   hyperparams_.non_finite == NonFinite::kSkip ||
+                   state_.step % hyperparams_.log_every == 0;
+  if (hyperparams_.non_finite == NonFinite::kContinue || !due) {
+    return absl::OkStatus();
+  }
+  const double value = loss.item().toDouble();
+  if (std::isfinite(value)) return absl::OkStatus();
+  return NotFinite(absl::StrCat("the loss is ", value));
+}
+
+absl::Status Stepper::Backward(int64_t window) {
+  GradientContext context(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kBeforeBackward>(context));
+  at::Tensor loss = state_.loss.total;
+  if (hyperparams_.accumulate == Accumulate::kMean && window > 1) {
+    loss = loss.div(static_cast<double>(window));
+  }
+  if (state_.scaler != nullptr) loss = state_.scaler->Scale(loss);
+  loss.backward();
+  return hooks_.Run<Hook::kAfterBackward>(context);
+}
+
+absl::Status Stepper::FinishWindow() {
+  SLIPWAY_RETURN_IF_ERROR(PrepareGradients());
+  SLIPWAY_RETURN_IF_ERROR(Update());
+  StepContext context(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterOptimizer>(context));
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kStepEnd>(context));
+  state_.micro = 0;
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::PrepareGradients() {
+  const bool look = hyperparams_.non_finite == NonFinite::kSkip;
+  std::vector<at::Tensor> gradients;
+  if (look || hyperparams_.clip_grad_norm || state_.scaler != nullptr) {
+    gradients = GradientsOf(*state_.optimizer);
+  }
+  if (state_.scaler != nullptr && !state_.control.skip()) {
+    UnscaleGradients(gradients);
+  }
+  GradientContext context(state_);
+  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kBeforeOptimizer>(context));
+  if (look && !state_.control.skip() && !AllFinite(gradients)) {
+    SLIPWAY_RETURN_IF_ERROR(NotFinite("the gradients are not finite"));
+  }
+  return Clip(gradients);
+}
+
+// Overflow is how a scaler finds its scale: no case for the non-finite policy.
+void Stepper::UnscaleGradients(const std::vector<at::Tensor>& gradients) {
+  const double scale = state_.scaler->scale();
+  const bool overflow = state_.scaler->Unscale(gradients).item().toBool();
+  if (overflow) {
+    state_.control.SkipStep(
+        absl::StrCat("the gradients overflow at loss scale ", scale));
+  }
+  overflow_ = overflow;
+}
+
+absl::Status Stepper::Clip(const std::vector<at::Tensor>& gradients) {
+  if (!hyperparams_.clip_grad_norm || state_.control.skip()) {
+    return absl::OkStatus();
+  }
+  const at::Tensor norm =
+      ClipGradientNorm(gradients, *hyperparams_.clip_grad_norm);
+  const bool look = norm.defined() && norm.is_cpu() &&
+                    hyperparams_.non_finite != NonFinite::kContinue;
+  if (!look || std::isfinite(norm.item().toDouble())) return absl::OkStatus();
+  return NotFinite("the gradients' norm is not finite");
+}
+
+absl::Status Stepper::Update() {
+  const bool take = !state_.control.skip();
+  skip_reason_ = state_.control.skip_reason();
+  state_.learning_rates =
+      lr_plan_.At(hyperparams_.supergradients_compat ? windows_ : state_.step);
+  if (take) {
+    SLIPWAY_RETURN_IF_ERROR(state_.optimizer->Step(state_.learning_rates));
+    ++state_.step;
+  }
+  if (state_.scaler != nullptr && (take || overflow_)) {
+    state_.scaler->Update(overflow_);
+  }
+  state_.optimizer->ZeroGrad();
+  state_.step_taken = take;
+  overflow_ = false;
+  ++windows_;
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::NotFinite(const std::string& what) {
+  if (hyperparams_.non_finite == NonFinite::kSkip) {
+    state_.control.SkipStep(what);
+    return absl::OkStatus();
+  }
+  stopped_by_non_finite_ = true;
+  return absl::FailedPreconditionError(what);
+}
+
+double Stepper::WindowLoss() const { return window_loss_.Compute()[0].second; }
+
+}  // namespace slipway::loop

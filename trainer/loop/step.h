@@ -1,0 +1,84 @@
+// One optimizer step: a window of micro-batches, then the update.
+//
+//   Stepper stepper(state, hooks, loss, hyperparams, lr_plan);
+//   for (int64_t i = 0; i < window; ++i) {
+//     state.batch = ...;
+//     RETURN_IF_ERROR(stepper.MicroBatch(window));
+//   }
+//   RETURN_IF_ERROR(stepper.FinishWindow());
+//   if (state.step_taken) Log(stepper.WindowLoss());
+//
+// The order in a window is the plugins' contract: per micro-batch StepBegin
+// (first one only), MicroBegin, BeforeForward, forward, AfterForward,
+// ComputeLoss, AfterLoss, [scopes end], BeforeBackward, backward,
+// AfterBackward, MicroEnd; then unscale, BeforeOptimizer, clip, step,
+// AfterOptimizer, StepEnd. A skipped step counts nothing: `state.step` stays.
+//
+// May throw c10::Error; one thread's.
+#ifndef SLIPWAY_TRAINER_LOOP_STEP_H_
+#define SLIPWAY_TRAINER_LOOP_STEP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ATen/core/Tensor.h"
+#include "absl/status/status.h"
+#include "trainer/loop/hyperparams.h"
+#include "trainer/loop/loss_meter.h"
+#include "trainer/loop/lr_plan.h"
+#include "trainer/plugin/hook_runner.h"
+#include "trainer/plugin/loss.h"
+#include "trainer/plugin/training_state.h"
+
+namespace slipway::loop {
+
+class Stepper {
+ public:
+  // All is borrowed. `loss` is null if a plugin computes it (ComputeLoss).
+  Stepper(TrainingState& state, HookRunner& hooks, Loss* loss,
+          const Hyperparams& hyperparams, const LrPlan& lr_plan);
+
+  // Trains on `state.batch`, micro-batch `state.micro` of `window`, and counts
+  // `state.micro` up. Afterwards `state.prediction` and `state.loss` are this
+  // batch's, for metrics.
+  absl::Status MicroBatch(int64_t window);
+
+  // Ends the window: updates the parameters unless something asked to skip.
+  // `state.step_taken` tells, and `skip_reason` why not.
+  absl::Status FinishWindow();
+
+  // Mean loss over the micro-batches of the window that was finished last.
+  // Waits for the device.
+  double WindowLoss() const;
+  const std::string& skip_reason() const { return skip_reason_; }
+  // Whether the last error is `non_finite: stop` at work.
+  bool stopped_by_non_finite() const { return stopped_by_non_finite_; }
+
+ private:
+  absl::Status Forward();
+  Value RunModel();
+  absl::Status ComputeLoss();
+  absl::Status CheckLoss();
+  absl::Status Backward(int64_t window);
+  absl::Status PrepareGradients();
+  absl::Status Clip(const std::vector<at::Tensor>& gradients);
+  absl::Status Update();
+  absl::Status NotFinite(const std::string& what);
+  void UnscaleGradients(const std::vector<at::Tensor>& gradients);
+
+  TrainingState& state_;
+  HookRunner& hooks_;
+  Loss* loss_;
+  const Hyperparams& hyperparams_;
+  const LrPlan& lr_plan_;
+  LossMeter window_loss_{"loss"};
+  int64_t windows_ = 0;  // finished, skipped ones too
+  bool overflow_ = false;
+  std::string skip_reason_;
+  bool stopped_by_non_finite_ = false;
+};
+
+}  // namespace slipway::loop
+
+#endif  // SLIPWAY_TRAINER_LOOP_STEP_H_

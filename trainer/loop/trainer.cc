@@ -1,0 +1,303 @@
+#include "trainer/loop/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ATen/core/grad_mode.h"
+#include "absl/strings/str_cat.h"
+#include "trainer/loop/device.h"
+#include "trainer/loop/ending.h"
+#include "trainer/loop/random.h"
+#include "trainer/loop/reports.h"
+#include "trainer/loop/return_if_error.h"
+#include "trainer/loop/run.h"
+#include "trainer/loop/saving.h"
+#include "trainer/loop/setup.h"
+#include "trainer/loop/step.h"
+#include "trainer/plugin/exception.h"
+
+namespace slipway::loop {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr char kNonFiniteHint[] =
+    "lower the learning rate (initial_lr), clip the gradients "
+    "(clip_grad_norm: 1.0), or leave such steps out (non_finite: skip)";
+
+// The loop itself, from the first epoch to the last.
+class Fit {
+ public:
+  explicit Fit(Run& run)
+      : run_(run),
+        state_(run.state),
+        h_(run.hyperparams()),
+        hooks_(run.hooks()),
+        stepper_(state_, hooks_, run.parts.loss.get(), h_, *run.lr_plan),
+        train_loss_(run.parts.loss_name) {}
+
+  absl::Status Train() {
+    SeedGenerators(h_.seed + static_cast<uint64_t>(state_.rank), state_.device);
+    run_.reporters.OnBegin(DescribeRun(run_));
+    FitContext context(state_);
+    SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kFitBegin>(context));
+    while (run_.finished_epochs < h_.max_epochs && !Stopping()) {
+      SLIPWAY_RETURN_IF_ERROR(OneEpoch());
+    }
+    if (Stopping() && run_.saved_step != state_.step) {
+      SLIPWAY_RETURN_IF_ERROR(SaveLatest(run_));
+    }
+    return hooks_.Run<Hook::kFitEnd>(context);
+  }
+
+ private:
+  // --- epochs ----------------------------------------------------------------
+
+  absl::Status OneEpoch() {
+    const Clock::time_point start = Clock::now();
+    state_.epoch = run_.finished_epochs;
+    SLIPWAY_RETURN_IF_ERROR(TrainEpoch());
+    // A request to stop leaves an epoch where it stands.
+    if (run_.batches_done < state_.batches_per_epoch) return absl::OkStatus();
+    run_.batches_done = 0;
+    ++run_.finished_epochs;
+    ReportEpoch(run_, "train", run_.train_metrics, SecondsSince(start), false);
+    return EndEpoch();
+  }
+
+  absl::Status EndEpoch() {
+    const bool validates =
+        run_.parts.valid_loader != nullptr && h_.ValidatesAfter(state_.epoch);
+    is_best_ = false;
+    if (validates) SLIPWAY_RETURN_IF_ERROR(Validate());
+    FitContext context(state_);
+    SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kEpochEnd>(context));
+    const bool saves = validates || run_.parts.valid_loader == nullptr ||
+                       state_.control.save();
+    state_.control.ClearStepRequests();
+    return saves ? SaveAfterEpoch(run_, is_best_) : absl::OkStatus();
+  }
+
+  absl::Status TrainEpoch() {
+    SLIPWAY_RETURN_IF_ERROR(BeginEpoch());
+    const std::unique_ptr<data::Epoch> batches =
+        run_.parts.train_loader->Begin(state_.epoch);
+    StepReporter reporter(run_, *batches);
+    while (run_.batches_done < state_.batches_per_epoch && !StopsHere()) {
+      SLIPWAY_RETURN_IF_ERROR(Fetch(*batches));
+      SLIPWAY_RETURN_IF_ERROR(OneBatch());
+      if (state_.micro == window_) SLIPWAY_RETURN_IF_ERROR(OneStep(reporter));
+    }
+    TellSkippedSamples(run_, batches->SkippedSamples());
+    run_.train_metrics = train_loss_.Compute();
+    for (auto& value : ComputeMetrics(run_.parts.train_metrics)) {
+      run_.train_metrics.push_back(std::move(value));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginEpoch() {
+    run_.parts.model->Train(true);
+    train_loss_.Reset();
+    for (const auto& metric : run_.parts.train_metrics) metric->Reset();
+    FitContext context(state_);
+    state_.loader_writable = true;
+    const absl::Status status = hooks_.Run<Hook::kEpochBegin>(context);
+    state_.loader_writable = false;
+    return status;
+  }
+
+  bool Stopping() const {
+    return state_.control.stop() || run_.stop_signal != 0;
+  }
+
+  // Requests are honoured between steps, not in the middle of a window.
+  bool StopsHere() const { return Stopping() && state_.micro == 0; }
+
+  // --- batches and steps -----------------------------------------------------
+
+  absl::Status Fetch(data::Epoch& batches) {
+    state_.batch_index = run_.batches_done;
+    absl::StatusOr<std::optional<data::Batch>> batch = batches.Next();
+    if (!batch.ok()) return Failed(run_, "data", batch.status());
+    if (!batch->has_value()) {
+      return Failed(run_, "data",
+                    absl::InternalError(absl::StrCat(
+                        "the training loader ended after ", run_.batches_done,
+                        " of ", state_.batches_per_epoch, " batches")));
+    }
+    state_.batch = **std::move(batch);
+    MoveTo(state_.device, state_.batch);
+    BatchContext context(state_);
+    return hooks_.Run<Hook::kBatchFetched>(context);
+  }
+
+  absl::Status OneBatch() {
+    if (state_.micro == 0) window_ = WindowSize();
+    const absl::Status status = stepper_.MicroBatch(window_);
+    if (!status.ok()) return StepFailed(status);
+    const at::NoGradGuard no_gradients;
+    train_loss_.Add(state_.loss, state_.batch.valid);
+    for (const auto& metric : run_.parts.train_metrics) {
+      SLIPWAY_RETURN_IF_ERROR(metric->Update(
+          state_.prediction, state_.batch.target, state_.batch.valid));
+    }
+    // Gone before the next one is made.
+    state_.prediction = Value();
+    run_.result.samples += state_.batch.valid * state_.world_size;
+    ++run_.batches_done;
+    return absl::OkStatus();
+  }
+
+  // `mean` ends an epoch's last window early, `sum` carries it over.
+  int64_t WindowSize() const {
+    if (h_.accumulate == Accumulate::kSum) return h_.batch_accumulate;
+    return std::min(h_.batch_accumulate,
+                    state_.batches_per_epoch - run_.batches_done);
+  }
+
+  absl::Status OneStep(StepReporter& reporter) {
+    const absl::Status status = stepper_.FinishWindow();
+    if (!status.ok()) return StepFailed(status);
+    if (state_.step_taken) {
+      reporter.Report([this] { return stepper_.WindowLoss(); });
+    } else {
+      TellEvent(run_, "skip_step", {{"reason", stepper_.skip_reason()}});
+    }
+    return HonourRequests();
+  }
+
+  absl::Status StepFailed(const absl::Status& status) {
+    if (!stepper_.stopped_by_non_finite()) return status;
+    TellEvent(run_, "non_finite", {{"message", std::string(status.message())}});
+    run_.result.exit_reason = ExitReason::kNonFinite;
+    return Failed(run_, "non_finite", status, kNonFiniteHint);
+  }
+
+  // What hooks asked for in this step. A stop is seen by the epoch's loop, and
+  // requests of an epoch's last step are met as the epoch ends.
+  absl::Status HonourRequests() {
+    if (run_.batches_done == state_.batches_per_epoch) return absl::OkStatus();
+    const bool saves = state_.control.save();
+    const bool evaluates = state_.control.evaluate();
+    state_.control.ClearStepRequests();
+    if (evaluates && run_.parts.valid_loader != nullptr) {
+      SLIPWAY_RETURN_IF_ERROR(Validate());
+    }
+    return saves ? SaveLatest(run_) : absl::OkStatus();
+  }
+
+  // --- evaluation ------------------------------------------------------------
+
+  absl::Status Validate() {
+    absl::StatusOr<EvaluationResult> result =
+        Evaluate(state_, hooks_, ValidationPass());
+    if (!result.ok()) return result.status();
+    TellSkippedSamples(run_, result->skipped_samples);
+    if (!result->complete) return absl::OkStatus();
+    run_.valid_metrics = std::move(result->values);
+    is_best_ = run_.watched.Offer(run_.valid_metrics, state_.epoch);
+    ReportEpoch(run_, "valid", run_.valid_metrics, result->seconds, is_best_);
+    return absl::OkStatus();
+  }
+
+  Evaluation ValidationPass() {
+    Evaluation pass;
+    pass.split = "valid";
+    pass.loader = run_.parts.valid_loader.get();
+    pass.metrics = &run_.parts.valid_metrics;
+    pass.loss = run_.parts.loss.get();
+    pass.loss_name = run_.parts.loss_name;
+    pass.max_batches = h_.max_valid_batches;
+    pass.progress = [this](int64_t done, int64_t batches) {
+      run_.reporters.OnEvaluationProgress({"valid", done, batches});
+      return run_.stop_signal == 0;
+    };
+    return pass;
+  }
+
+  Run& run_;
+  TrainingState& state_;
+  const Hyperparams& h_;
+  HookRunner& hooks_;
+  Stepper stepper_;
+  LossMeter train_loss_;
+  int64_t window_ = 1;  // micro-batches of the current one
+  bool is_best_ = false;
+};
+
+absl::Status TrainGuarded(Run& run) {
+  try {
+    return Fit(run).Train();
+  } catch (...) {
+    return CurrentExceptionStatus();
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Trainer> Trainer::Create(TrainerParts parts,
+                                         TrainerOptions options,
+                                         Problems& problems) {
+  auto run = std::make_unique<Run>();
+  run->parts = std::move(parts);
+  run->options = std::move(options);
+  if (run->parts.hooks == nullptr) {
+    run->parts.hooks = std::make_unique<HookRunner>(
+        std::vector<RunningPlugin>(), HookRunner::Order());
+  }
+  run->parts.hooks->set_timing(true);
+  if (!SetUp(*run, problems)) return nullptr;
+  return std::unique_ptr<Trainer>(new Trainer(std::move(run)));
+}
+
+Trainer::Trainer(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+Trainer::~Trainer() = default;
+
+void Trainer::AddReporter(std::unique_ptr<Reporter> reporter) {
+  run_->reporters.Add(std::move(reporter));
+}
+
+RunResult Trainer::Fit() {
+  const Clock::time_point start = Clock::now();
+  run_->state.report = [run = run_.get()](const Problem& problem) {
+    run->reporters.OnProblem(problem);
+  };
+  const absl::Status status = TrainGuarded(*run_);
+  EndRun(*run_, status, SecondsSince(start));
+  return run_->result;
+}
+
+std::atomic<int>& Trainer::stop_signal() { return run_->stop_signal; }
+
+std::unique_ptr<nn::Module> Trainer::TakeModel() {
+  return std::move(run_->parts.model);
+}
+
+nn::Module& Trainer::model() { return *run_->parts.model; }
+const HookRunner& Trainer::hooks() const { return *run_->parts.hooks; }
+const LrPlan& Trainer::lr_plan() const { return *run_->lr_plan; }
+
+std::vector<std::string> Trainer::group_names() const {
+  std::vector<std::string> names;
+  for (const ParameterGroup& group : run_->optimizer->groups()) {
+    names.push_back(group.name);
+  }
+  return names;
+}
+
+int64_t Trainer::batches_per_epoch() const {
+  return run_->state.batches_per_epoch;
+}
+
+int64_t Trainer::steps_per_epoch() const { return run_->state.steps_per_epoch; }
+
+}  // namespace slipway::loop
