@@ -89,19 +89,6 @@ def lengths(tree, path):
             if isinstance(node, ast.FunctionDef)]
 
 
-def self_contained_headers(tree):
-    """A header that some source includes first has proved it by compiling."""
-    first = set()
-    for path in tree.files(".cc"):
-        include = re.search(r'^#include [<"](.*)[>"]', tree.text(path), re.M)
-        if include:
-            first.add(include.group(1))
-    for path in tree.files(".h"):
-        if path not in first:
-            yield ("%s:1: no source includes it first; its own does, or its "
-                   "test, to prove that it compiles alone" % path)
-
-
 def header_comments(tree):
     lines = [line.strip() for path in tree.files(".h")
              for line in tree.lines(path) if line.strip()]
@@ -153,7 +140,6 @@ CHECKS = [
     file_lengths,
     function_lengths_of_each,
     function_lengths_of_all,
-    self_contained_headers,
     header_comments,
 ]
 

@@ -12,7 +12,7 @@ import os
 import sys
 
 import checks
-from tree import Tree
+from tree import Tree, repository_root
 
 
 def main():
@@ -21,9 +21,7 @@ def main():
     parser.add_argument("--fix", action="store_true")
     options = parser.parse_args()
 
-    # Bazel runs this through a link to the work tree.
-    here = os.path.dirname(os.path.realpath(__file__))
-    tree = Tree(os.path.dirname(os.path.dirname(here)))
+    tree = Tree(repository_root())
     formatting = checks.Format(os.path.abspath(options.clang_format))
     if options.fix:
         formatting.fix(tree)

@@ -112,11 +112,6 @@ class LintTest(unittest.TestCase):
             [".:1: functions have 15.0 lines in the me",
              ".:1: one function in ten has 29 lines or"])
 
-    def test_headers_that_nothing_includes_first(self):
-        self.assert_found(
-            "trainer/add.h:1: no source includes it first",
-            **{"trainer/add.cc": GOOD_SOURCE.replace("add.h", "sub.h")})
-
     def test_headers_without_comments(self):
         self.assert_found(
             ".:1: 0 % of the headers' lines are comments, at least 28 %",

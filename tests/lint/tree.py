@@ -10,6 +10,12 @@ LEFT_BEHIND = re.compile(r"bazel-.*|checkpoints|coverage|coverage\.info|"
 CPP = (".cc", ".h")
 
 
+def repository_root():
+    """The work tree's root: Bazel runs these scripts through links into it."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    return os.path.dirname(os.path.dirname(here))
+
+
 class Tree:
     """The files under a folder; paths are relative to it.
 
