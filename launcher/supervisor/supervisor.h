@@ -1,0 +1,53 @@
+// Runs the ranks of one attempt to their end, whatever that is.
+//
+//   AttemptReport report = Supervise(programs, options);
+//
+// All catchable signals are passed on to every rank. SIGINT and SIGTERM also
+// start the grace period, at the end of which SIGKILL follows; a second one
+// ends it at once. When a rank fails, the others get SIGTERM and the same grace
+// period. When Supervise returns, no descendant of any rank is left.
+//
+// For the main thread of a process without other threads.
+#ifndef SLIPWAY_LAUNCHER_SUPERVISOR_SUPERVISOR_H_
+#define SLIPWAY_LAUNCHER_SUPERVISOR_SUPERVISOR_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "launcher/binding/binding.h"
+#include "launcher/supervisor/reaper.h"
+#include "launcher/supervisor/report.h"
+#include "trainer/recipe/problem.h"
+
+namespace slipway::launcher {
+
+struct SupervisorOptions {
+  BindMode bind = BindMode::kStrict;
+  absl::Duration grace = absl::Seconds(10);
+  // A rank that has written a heartbeat and then none for this long is ended;
+  // zero: never.
+  absl::Duration heartbeat_timeout = absl::ZeroDuration();
+  // Folder for rank<N>.out and rank<N>.err; "": none.
+  std::string log_dir;
+  std::string prefix = "[{rank}] ";
+  // The ranks that the console shows; empty: all.
+  std::vector<int> console_ranks;
+  int attempt = 0;
+  // Where the ranks' output goes; must outlive the call.
+  std::ostream* out = nullptr;
+  std::ostream* err = nullptr;
+};
+
+// `programs` without descriptors: Supervise makes the pipes. Rank 0 reads this
+// process's stdin, the others none. Warnings (of bindings) go to `problems`. An
+// error only if nothing could be started.
+absl::StatusOr<AttemptReport> Supervise(std::vector<RankProgram> programs,
+                                        const SupervisorOptions& options,
+                                        Problems& problems);
+
+}  // namespace slipway::launcher
+
+#endif  // SLIPWAY_LAUNCHER_SUPERVISOR_SUPERVISOR_H_
