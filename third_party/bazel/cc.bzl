@@ -16,6 +16,11 @@
     )
 """
 
+# Labels, so that the rules mean the same in a repository that loads them.
+_FUZZING = str(Label("//third_party/bazel:fuzzing"))
+_REPLAY = Label("//third_party/bazel:replay")
+_GTEST_MAIN = Label("@system//:gtest_main")
+
 _COPTS = [
     "-Wall",
     "-Wextra",
@@ -75,7 +80,7 @@ def slipway_cc_test(name, copts = [], deps = [], size = "small", **kwargs):
         name = name,
         size = size,
         copts = _COPTS + copts,
-        deps = deps + ["@system//:gtest_main"],
+        deps = deps + [_GTEST_MAIN],
         **kwargs
     )
 
@@ -100,7 +105,6 @@ def slipway_fuzz_test(name, srcs, corpus, deps, copts = [], tags = [], **kwargs)
       tags: as in cc_test; "fuzz" is added.
       **kwargs: as in cc_test.
     """
-    fuzzing = "//third_party/bazel:fuzzing"
     folders = {file.rpartition("/")[0]: True for file in corpus}.keys()
     paths = [native.package_name() + "/" + folder for folder in folders]
     native.cc_test(
@@ -108,19 +112,19 @@ def slipway_fuzz_test(name, srcs, corpus, deps, copts = [], tags = [], **kwargs)
         size = "small",
         srcs = srcs,
         args = select({
-            fuzzing: ["-max_total_time=50"] + paths,
+            _FUZZING: ["-max_total_time=50"] + paths,
             "//conditions:default": paths,
         }),
         copts = _COPTS + copts,
         data = corpus,
         linkopts = select({
-            fuzzing: ["-fsanitize=fuzzer"],
+            _FUZZING: ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),
         tags = tags + ["fuzz"],
         deps = deps + select({
-            fuzzing: [],
-            "//conditions:default": ["//third_party/bazel:replay"],
+            _FUZZING: [],
+            "//conditions:default": [_REPLAY],
         }),
         **kwargs
     )
