@@ -19,7 +19,12 @@ The same in a workspace of its own, with "@slipway//plugins:defs.bzl".
 
 # The plugins that come with the trainer.
 PLUGINS = [
+    "//plugins/amp",
+    "//plugins/compile",
+    "//plugins/ema",
+    "//plugins/lr_warmup",
     "//plugins/optim",
+    "//plugins/syncbn",
 ]
 
 # One symbol leaves a plugin; everything else stays its own.
