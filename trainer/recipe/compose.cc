@@ -82,6 +82,34 @@ Node LayOver(std::vector<Layer> layers, const std::vector<Override>& changes,
   return root;
 }
 
+// The recipe before interpolation. Overrides are applied only to one whose
+// files are all there: else each would miss what it changes.
+std::optional<Node> Layered(const Request& request, const SearchPath& path,
+                            const Overrides& overrides, Problems& problems) {
+  Problems found;
+  const std::optional<std::string> file = FindFile(request, path, found);
+  std::vector<Layer> layers;
+  if (file) layers = LoadLayers(*file, path, overrides.choices, found);
+  std::optional<Node> root;
+  if (!HasErrors(found)) {
+    root = LayOver(std::move(layers), overrides.changes, found);
+    root->Erase("hydra");
+    ApplyShortcuts(*root);
+  }
+  problems.insert(problems.end(), found.begin(), found.end());
+  return root;
+}
+
+std::optional<Composed> Interpolated(const Node& root, const Request& request,
+                                     Problems& problems) {
+  Composed composed;
+  std::optional<Node> recipe =
+      Interpolate(root, request.resolvers, problems, &composed.variables);
+  if (!recipe) return std::nullopt;
+  composed.recipe = *std::move(recipe);
+  return composed;
+}
+
 }  // namespace
 
 bool IsRecipeFile(const std::string& recipe) {
@@ -106,23 +134,15 @@ std::optional<Composed> Compose(const Request& request, Problems& problems) {
   Problems found;
   const SearchPath path = SearchPathOf(request);
   const Overrides overrides = ParseOverrides(request.overrides, path, found);
-  const std::optional<std::string> file = FindFile(request, path, found);
-  std::vector<Layer> layers;
-  if (file) layers = LoadLayers(*file, path, overrides.choices, found);
-
+  const std::optional<Node> root = Layered(request, path, overrides, found);
   std::optional<Composed> composed;
-  if (!HasErrors(found)) {
-    Node root = LayOver(std::move(layers), overrides.changes, found);
-    root.Erase("hydra");
-    ApplyShortcuts(root);
-    composed.emplace();
-    std::optional<Node> recipe =
-        Interpolate(root, request.resolvers, found, &composed->variables);
-    if (recipe) composed->recipe = *std::move(recipe);
-    composed->name = fs::path(*file).stem().string();
-    composed->file = *file;
+  if (root && !HasErrors(found)) {
+    composed = Interpolated(*root, request, found);
   }
-  if (HasErrors(found)) composed.reset();
+  if (composed) {
+    composed->file = *FindFile(request, path, found);
+    composed->name = fs::path(composed->file).stem().string();
+  }
   problems.insert(problems.end(), found.begin(), found.end());
   return composed;
 }

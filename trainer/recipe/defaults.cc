@@ -295,7 +295,9 @@ class Loader {
     std::vector<std::string> groups;
     for (const auto& [group, count] : last_selection_) groups.push_back(group);
     std::string hint = DidYouMean(item.group, groups);
-    if (hint.empty()) {
+    if (hint.empty() && item.mark.line > 0) {
+      hint = "to add it, leave out \"override\"";
+    } else if (hint.empty()) {
       hint = absl::StrCat("to add it, write +", item.group, "=",
                           absl::StrJoin(item.choices, ","));
     }

@@ -149,8 +149,10 @@ class Applier {
     Fail(absl::StrCat(Quoted(target.parent_path), " is ",
                       target.parent->ToDisplay(), " and has no key ",
                       Quoted(target.key)),
-         absl::StrCat("~", target.parent_path, " and then +", change_.path, "=",
-                      change_.text, " makes it a map"));
+         MayCreate() || change_.action == Action::kChange
+             ? absl::StrCat("~", target.parent_path, " and then +",
+                            change_.path, "=", change_.text, " makes it a map")
+             : "");
     return std::nullopt;
   }
 

@@ -190,6 +190,10 @@ TEST(Override, NamesWhatIsNear) {
        "  detail: the override is seed.x=2\n"
        "  where:  command line\n"
        "  hint:   ~seed and then +seed.x=2 makes it a map\n"},
+      {"~seed.x",
+       "error: \"seed\" is 1 and has no key \"x\"\n"
+       "  detail: the override is ~seed.x\n"
+       "  where:  command line\n"},
       {"plugins.swa.x=1",
        "error: no key \"swa\" in \"plugins\"\n"
        "  detail: the override is plugins.swa.x=1\n"
