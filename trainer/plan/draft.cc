@@ -103,10 +103,11 @@ Node Draft::ValueOf(std::string_view name) const {
   if (FindManifest(name) != nullptr) {
     return Node::Bool(FindChosen(name) != nullptr);
   }
-  for (const Manifest* manifest : manifests) {
-    const std::string prefix = manifest->id + ".";
+  // Backwards, so that com.acme.x comes before com.acme.
+  for (auto it = manifests.rbegin(); it != manifests.rend(); ++it) {
+    const std::string prefix = (*it)->id + ".";
     if (!name.starts_with(prefix)) continue;
-    const Chosen* const plugin = FindChosen(manifest->id);
+    const Chosen* const plugin = FindChosen((*it)->id);
     if (plugin == nullptr) return Node();
     return NodeAt(plugin->planned.config, name.substr(prefix.size()));
   }

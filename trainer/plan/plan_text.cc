@@ -36,7 +36,7 @@ std::string ConfigOf(const PlannedPlugin& plugin) {
 }
 
 void AppendPlugin(const PlannedPlugin& plugin, std::string& out) {
-  absl::StrAppendFormat(&out, "  %-20s %-8s %s\n", plugin.id,
+  absl::StrAppendFormat(&out, "  %-24s %-8s %s\n", plugin.id,
                         ToString(plugin.version), ReasonOf(plugin));
   const std::string config = ConfigOf(plugin);
   if (!config.empty()) absl::StrAppend(&out, "    ", config, "\n");
@@ -47,7 +47,7 @@ void AppendPlugin(const PlannedPlugin& plugin, std::string& out) {
 
 void AppendRow(std::string_view name, std::string_view value,
                std::string& out) {
-  absl::StrAppendFormat(&out, "  %-20s %s\n", std::string(name),
+  absl::StrAppendFormat(&out, "  %-24s %s\n", std::string(name),
                         std::string(value));
 }
 
