@@ -17,6 +17,8 @@
 The same in a workspace of its own, with "@slipway//plugins:defs.bzl".
 """
 
+load("//third_party/bazel:cc.bzl", "slipway_cc_library")
+
 # The plugins that come with the trainer.
 PLUGINS = [
     "//plugins/amp",
@@ -25,6 +27,7 @@ PLUGINS = [
     "//plugins/lr_warmup",
     "//plugins/optim",
     "//plugins/syncbn",
+    "//plugins/vision_classification",
 ]
 
 # One symbol leaves a plugin; everything else stays its own.
@@ -35,12 +38,14 @@ _CORE_INTERFACE = Label("//trainer:core_interface")
 
 _COPTS = [
     "-std=c++20",
-    "-Wall",
-    "-Wextra",
-    "-Wno-unused-parameter",
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
 ]
+
+def _copts():
+    # Warnings end the build in this repository, and are nobody else's business.
+    inside = not _CORE.workspace_name and native.repository_name() == "@"
+    return _COPTS if inside else _COPTS + ["-Wno-error"]
 
 def trainer_plugin(
         name,
@@ -63,7 +68,8 @@ def trainer_plugin(
       name: the target, by custom the folder's name.
       srcs: sources; one of them says SLIPWAY_PLUGIN(...).
       hdrs: headers, for tests.
-      deps: libraries besides the core and LibTorch, which come by themselves.
+      deps: libraries besides the core and LibTorch, which come by themselves;
+        for code of your own in other packages, trainer_plugin_library().
       manifest: the manifest.
       id: the plugin's id where it is not `name`.
       copts: compiler flags besides the house's.
@@ -72,14 +78,13 @@ def trainer_plugin(
       **kwargs: for all targets: tags, testonly, ...
     """
     library = "lib{}.so".format((id or name).replace(".", "_"))
-    native.cc_library(
+    slipway_cc_library(
         name = name + "_objects",
         srcs = srcs,
         hdrs = hdrs,
-        copts = _COPTS + copts,
+        copts = _copts() + copts,
         visibility = ["//visibility:private"],
         deps = deps + [_CORE_INTERFACE],
-        alwayslink = True,
         # Hidden symbols would leave a shared library of its own empty.
         linkstatic = True,
         **kwargs
@@ -109,6 +114,26 @@ def trainer_plugin(
         library = library,
         manifest = manifest,
         visibility = visibility,
+        **kwargs
+    )
+
+def trainer_plugin_library(name, copts = [], deps = [], **kwargs):
+    """A part of a plugin in a package of its own: for deps of trainer_plugin().
+
+    Tests of the part depend on it and on //trainer:core.
+
+    Args:
+      name: as in cc_library.
+      copts: compiler flags besides the house's.
+      deps: libraries besides the core and LibTorch, which come by themselves.
+      **kwargs: as in cc_library.
+    """
+    slipway_cc_library(
+        name = name,
+        # Copies even of the standard library's templates stay the plugin's own.
+        copts = _copts() + copts,
+        deps = deps + [_CORE_INTERFACE],
+        linkstatic = True,
         **kwargs
     )
 
