@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "gtest/gtest.h"
+#include "trainer/plan/version.h"
 #include "trainer/plugin/this_abi.h"
 
 namespace slipway {
@@ -126,6 +127,11 @@ TEST(CompareAbi, ComparesTheVersionOfTheApi) {
     plugin.api_minor = test.minor;
     EXPECT_EQ(CompareAbi(plugin)[0].verdict, test.verdict);
   }
+}
+
+TEST(CompareAbi, SpeaksTheApiThatManifestsAreCheckedAgainst) {
+  EXPECT_EQ(plan::PluginApi(),
+            (plan::Version{kSlipwayApiMajor, kSlipwayApiMinor, 0, ""}));
 }
 
 TEST(ThisAbi, IsWhatTheCompilerSays) {

@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, kHookCount> kNames = {
     "EpochBegin",     "BatchFetched",  "StepBegin",      "MicroBegin",
     "BeforeForward",  "AfterForward",  "ComputeLoss",    "AfterLoss",
     "BeforeBackward", "AfterBackward", "MicroEnd",       "BeforeOptimizer",
-    "AfterOptimizer", "StepEnd",       "EvalBegin",      "EvalBatchBegin",
-    "EvalForward",    "EvalBatchEnd",  "EvalEnd",        "EpochEnd",
+    "AfterOptimizer", "StepEnd",       "EpochEnd",       "EvalBegin",
+    "EvalBatchBegin", "EvalForward",   "EvalBatchEnd",   "EvalEnd",
     "BeforeSave",     "AfterSave",     "FitEnd",         "OnFailure",
     "Close",
 };

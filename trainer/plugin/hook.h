@@ -3,7 +3,7 @@
 //   Hook hook = *FindHook("BeforeForward");        // Hook::kBeforeForward
 //   (plugin.*kHookMethod<Hook::kBeforeForward>)(context);
 //
-// The names are those of manifests and plans (plan::HookNames()).
+// The names are those of manifests and plans.
 #ifndef SLIPWAY_TRAINER_PLUGIN_HOOK_H_
 #define SLIPWAY_TRAINER_PLUGIN_HOOK_H_
 
@@ -16,7 +16,7 @@
 
 namespace slipway {
 
-// In the order in which a training first calls them.
+// In the order of plan::HookNames().
 enum class Hook {
   kConfigure,
   kCreateModel,
@@ -40,12 +40,12 @@ enum class Hook {
   kBeforeOptimizer,
   kAfterOptimizer,
   kStepEnd,
+  kEpochEnd,
   kEvalBegin,
   kEvalBatchBegin,
   kEvalForward,
   kEvalBatchEnd,
   kEvalEnd,
-  kEpochEnd,
   kBeforeSave,
   kAfterSave,
   kFitEnd,
@@ -70,9 +70,9 @@ inline constexpr std::tuple kHookMethods = {
     &Plugin::BeforeForward,  &Plugin::AfterForward,    &Plugin::ComputeLoss,
     &Plugin::AfterLoss,      &Plugin::BeforeBackward,  &Plugin::AfterBackward,
     &Plugin::MicroEnd,       &Plugin::BeforeOptimizer, &Plugin::AfterOptimizer,
-    &Plugin::StepEnd,        &Plugin::EvalBegin,       &Plugin::EvalBatchBegin,
-    &Plugin::EvalForward,    &Plugin::EvalBatchEnd,    &Plugin::EvalEnd,
-    &Plugin::EpochEnd,       &Plugin::BeforeSave,      &Plugin::AfterSave,
+    &Plugin::StepEnd,        &Plugin::EpochEnd,        &Plugin::EvalBegin,
+    &Plugin::EvalBatchBegin, &Plugin::EvalForward,     &Plugin::EvalBatchEnd,
+    &Plugin::EvalEnd,        &Plugin::BeforeSave,      &Plugin::AfterSave,
     &Plugin::FitEnd,
 };
 

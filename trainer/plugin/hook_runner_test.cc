@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "trainer/plan/manifest.h"
 #include "trainer/plugin/testing/every_hook.h"
 #include "trainer/plugin/training_state.h"
 
@@ -129,9 +130,11 @@ TEST_F(HookRunnerTest, CallsTheMethodThatAHookIsNamedAfter) {
   EXPECT_EQ(log_, expected);
 }
 
-TEST(Hook, IsFoundByItsName) {
+TEST(Hook, IsFoundByItsNameInManifests) {
+  ASSERT_EQ(plan::HookNames().size(), kHookCount);
   for (int i = 0; i < kHookCount; ++i) {
     const Hook hook = static_cast<Hook>(i);
+    EXPECT_EQ(ToString(hook), plan::HookNames()[i]);
     EXPECT_EQ(FindHook(ToString(hook)), hook);
   }
   EXPECT_EQ(FindHook("beforeForward"), std::nullopt);
