@@ -283,6 +283,7 @@ std::unique_ptr<nn::Module> Trainer::TakeModel() {
 }
 
 nn::Module& Trainer::model() { return *run_->parts.model; }
+const nn::Module& Trainer::model() const { return *run_->parts.model; }
 const HookRunner& Trainer::hooks() const { return *run_->parts.hooks; }
 const LrPlan& Trainer::lr_plan() const { return *run_->lr_plan; }
 
@@ -299,5 +300,7 @@ int64_t Trainer::batches_per_epoch() const {
 }
 
 int64_t Trainer::steps_per_epoch() const { return run_->state.steps_per_epoch; }
+
+int64_t Trainer::epochs() const { return run_->hyperparams().max_epochs; }
 
 }  // namespace slipway::loop

@@ -107,12 +107,14 @@ class Trainer {
 
   // What Create has planned.
   nn::Module& model();
+  const nn::Module& model() const;
   const HookRunner& hooks() const;
   const LrPlan& lr_plan() const;
   // The parameter groups' names, in the order of LrPlan::At.
   std::vector<std::string> group_names() const;
   int64_t batches_per_epoch() const;
   int64_t steps_per_epoch() const;
+  int64_t epochs() const;
 
  private:
   explicit Trainer(std::unique_ptr<Run> run);

@@ -1,0 +1,96 @@
+#include "trainer/flags.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "trainer/flag_set.h"
+
+namespace slipway {
+namespace {
+
+constexpr char kUsage[] = R"(Trains a model from a recipe.
+
+  bazel run //trainer -- --recipe=digits_resnet training_hyperparams.max_epochs=3
+
+Overrides after the flags change the recipe:
+  a.b=c          changes a value      +a.b=c   adds one      ~a.b  removes one
+  group=choice   takes another file of a group (arch_params=...)
+Short ones: lr, batch_size, val_batch_size, epochs, ema, num_workers.
+
+)";
+
+// Flags as they are written.
+struct RawFlags {
+  std::string recipe_path;
+  std::string plugin_path;
+  std::string profile;
+};
+
+FlagSet Table(Flags& flags, RawFlags& raw) {
+  FlagSet table;
+  table.Switch("help", "this text, and the recipes", &flags.help);
+  table.Text("recipe", "NAME|FILE", "what to train", &flags.recipe);
+  table.Text("recipe_path", "DIR[:DIR]", "where recipes are searched first",
+             &raw.recipe_path);
+  table.Text("plugin_path", "DIR[:DIR]", "where plugins are searched first",
+             &raw.plugin_path);
+  table.Text("run_dir", "DIR", "the folder for all files of this run",
+             &flags.run_dir);
+  table.Text("device", "auto|cpu|cuda", "instead of the recipe's `device`",
+             &flags.device, {"auto", "cpu", "cuda"});
+  table.Switch("dry_run", "show recipe, plan and learning rates; train nothing",
+               &flags.dry_run);
+  table.Text("print_recipe", "yaml|json", "print the composed recipe and stop",
+             &flags.print_recipe, {"yaml", "json"});
+  table.Text("format", "text|json", "of --dry_run", &flags.format,
+             {"text", "json"});
+  table.Switch("allow_unknown", "unknown recipe keys are warnings",
+               &flags.allow_unknown);
+  table.Text("progress", "auto|bar|lines|none", "what the console shows",
+             &flags.progress, {"auto", "bar", "lines", "none"});
+  table.Switch("plugin_profile", "show the time spent in each plugin's hooks",
+               &flags.plugin_profile);
+  table.Text("profile", "STEPS", "not available in this version", &raw.profile);
+  return table;
+}
+
+std::vector<std::string> Folders(const std::string& path) {
+  return absl::StrSplit(path, ':', absl::SkipEmpty());
+}
+
+void Fail(std::string message, std::string hint, Problems& problems) {
+  Problem problem;
+  problem.kind = "value";
+  problem.message = std::move(message);
+  problem.hint = std::move(hint);
+  problems.push_back(std::move(problem));
+}
+
+}  // namespace
+
+Flags ParseFlags(const std::vector<std::string>& arguments,
+                 Problems& problems) {
+  Flags flags;
+  RawFlags raw;
+  flags.overrides = Table(flags, raw).Parse(arguments, problems);
+  flags.recipe_path = Folders(raw.recipe_path);
+  flags.plugin_path = Folders(raw.plugin_path);
+  if (!raw.profile.empty()) {
+    Fail("--profile is not available in this version",
+         "--plugin_profile shows the time spent in plugins", problems);
+  }
+  if (flags.recipe.empty() && !flags.help) {
+    Fail("no recipe", "name one: --recipe=digits_resnet (--help lists them)",
+         problems);
+  }
+  return flags;
+}
+
+std::string FlagsHelp() {
+  Flags flags;
+  RawFlags raw;
+  return absl::StrCat(kUsage, "Flags:\n", Table(flags, raw).Help());
+}
+
+}  // namespace slipway

@@ -1,0 +1,40 @@
+// Where recipes and plugins lie, relative to the program.
+//
+//   Locations here = FindLocations(ExecutablePath());
+//   here.recipe_folders;   // {"/opt/slipway/share/slipway/recipes"}
+//
+// Three layouts are known: what `bazel run` and `bazel test` put beside a
+// program (its runfiles), bazel-bin, and an installed prefix. Asks the file
+// system only.
+#ifndef SLIPWAY_TRAINER_LOCATIONS_H_
+#define SLIPWAY_TRAINER_LOCATIONS_H_
+
+#include <string>
+#include <vector>
+
+namespace slipway {
+
+struct Locations {
+  // In the order in which they are to be searched; only folders that exist.
+  std::vector<std::string> recipe_folders;
+  std::vector<std::string> plugin_folders;
+};
+
+// The absolute path of this program, symbolic links resolved.
+std::string ExecutablePath();
+
+// Of the layouts in which a program at `executable` may stand, the first that
+// has each kind of folder: runfiles (EXECUTABLE.runfiles/*/recipes,
+// .../plugins), bazel-bin (../plugins), prefix (../share/slipway/recipes,
+// ../lib/slipway/plugins).
+Locations FindLocations(const std::string& executable);
+
+// The folders in which plugins are searched: `flag`, then those of
+// $SLIPWAY_PLUGIN_PATH (a list like `a:b`; null for none), then the program's.
+std::vector<std::string> PluginFolders(const std::vector<std::string>& flag,
+                                       const char* environment,
+                                       const Locations& locations);
+
+}  // namespace slipway
+
+#endif  // SLIPWAY_TRAINER_LOCATIONS_H_

@@ -1,0 +1,165 @@
+// The trainer: trains a model from a recipe. See flags.cc for the command line.
+//
+// Exit codes: 0 done; 1 failed; 2 nothing was started, for what is wrong with
+// the command line, the recipe or the plan; 128 + signal. JSON goes to standard
+// output, everything else to standard error.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "trainer/dry_run.h"
+#include "trainer/flags.h"
+#include "trainer/launcher_note.h"
+#include "trainer/locations.h"
+#include "trainer/loop/stop_signals.h"
+#include "trainer/plugin_profile.h"
+#include "trainer/prepare.h"
+#include "trainer/recipe/search.h"
+#include "trainer/report/console.h"
+#include "trainer/run_files.h"
+
+namespace slipway {
+namespace {
+
+constexpr int kRefused = 2;
+
+int Refuse(const Problems& problems) {
+  std::cerr << FormatProblems(problems);
+  return kRefused;
+}
+
+int Help(const recipe::SearchPath& path) {
+  std::cerr << FlagsHelp() << "\nRecipes:\n";
+  for (const recipe::RecipeSummary& summary : recipe::ListRecipes(path)) {
+    std::cerr << absl::StrCat("  ", summary.name, ": ", summary.line, "\n");
+  }
+  return 0;
+}
+
+recipe::Request RecipeRequest(const Flags& flags, const Locations& here) {
+  recipe::Request request;
+  request.recipe = flags.recipe;
+  request.recipe_path = flags.recipe_path;
+  request.recipe_path.insert(request.recipe_path.end(),
+                             here.recipe_folders.begin(),
+                             here.recipe_folders.end());
+  request.overrides = flags.overrides;
+  return request;
+}
+
+int Print(const recipe::Node& recipe, const std::string& format) {
+  std::cout << (format == "json" ? recipe.ToJson().dump(2) + "\n"
+                                 : recipe.ToYaml());
+  return 0;
+}
+
+int DryRun(const recipe::Node& recipe, const Prepared& prepared,
+           const std::string& format) {
+  if (format == "json") {
+    std::cout << DryRunJson(recipe, prepared).dump(2) << "\n";
+  } else {
+    std::cout << DryRunText(recipe, prepared);
+  }
+  return 0;
+}
+
+std::string TextAt(const recipe::Node& recipe, std::string_view key,
+                   const std::string& fallback) {
+  const recipe::Node* node = recipe.Find(key);
+  return node != nullptr && node->is_string() ? node->AsString() : fallback;
+}
+
+RunFolderRequest FolderRequest(const Flags& flags,
+                               const recipe::Composed& composed) {
+  RunFolderRequest request;
+  request.run_dir = flags.run_dir;
+  request.ckpt_root_dir =
+      TextAt(composed.recipe, "ckpt_root_dir", "checkpoints");
+  request.experiment_name =
+      TextAt(composed.recipe, "experiment_name", composed.name);
+  return request;
+}
+
+ConsoleOptions Console(const Flags& flags) {
+  ConsoleOptions options = ConsoleOptionsFor(STDERR_FILENO);
+  using Progress = ConsoleOptions::Progress;
+  if (flags.progress == "bar") options.progress = Progress::kBar;
+  if (flags.progress == "lines") options.progress = Progress::kLines;
+  if (flags.progress == "none") options.progress = Progress::kNone;
+  return options;
+}
+
+int Train(const Flags& flags, const recipe::Node& recipe,
+          const RunFolderRequest& folder, const std::string& run_dir,
+          Prepared& prepared) {
+  loop::Trainer& trainer = *prepared.trainer;
+  trainer.AddReporter(
+      std::make_unique<ConsoleReporter>(std::cerr, Console(flags)));
+  const absl::Status created =
+      StartRunFolder(run_dir, folder, recipe, prepared.plan, trainer);
+  if (!created.ok()) {
+    std::cerr << "error: " << created.message() << "\n";
+    return kRefused;
+  }
+  const loop::StopSignals signals(trainer.stop_signal());
+  const loop::RunResult result = trainer.Fit();
+  if (flags.plugin_profile)
+    std::cerr << FormatPluginProfile(trainer.hooks().Times());
+  return result.exit_code;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  Problems problems;
+  const Flags flags = ParseFlags(arguments, problems);
+  const Locations here = FindLocations(ExecutablePath());
+  const recipe::Request request = RecipeRequest(flags, here);
+  if (flags.help) return Help(recipe::SearchPathOf(request));
+  if (HasErrors(problems)) return Refuse(problems);
+
+  std::optional<recipe::Composed> composed = recipe::Compose(request, problems);
+  if (!composed) return Refuse(problems);
+  PrepareRequest prepare;
+  prepare.plugins =
+      FindPlugins(composed->recipe,
+                  PluginFolders(flags.plugin_path,
+                                std::getenv("SLIPWAY_PLUGIN_PATH"), here),
+                  problems);
+  CheckRecipe(*composed, prepare.plugins, flags.allow_unknown, problems);
+  if (!flags.print_recipe.empty() && !HasErrors(problems)) {
+    return Print(composed->recipe, flags.print_recipe);
+  }
+
+  const RunFolderRequest folder = FolderRequest(flags, *composed);
+  const std::string run_dir = RunFolderPath(folder, absl::Now());
+  prepare.recipe = composed->recipe;
+  prepare.recipe_name = flags.recipe;
+  prepare.device = flags.device;
+  prepare.run_dir = run_dir;
+  std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
+  if (!prepared) return Refuse(problems);
+  NoteLauncher(composed->recipe, flags.recipe, problems);
+  std::cerr << FormatProblems(problems);
+  if (flags.dry_run) return DryRun(composed->recipe, *prepared, flags.format);
+  return Train(flags, composed->recipe, folder, run_dir, *prepared);
+}
+
+}  // namespace
+}  // namespace slipway
+
+int main(int argc, char** argv) {
+  // `bazel run` starts programs elsewhere; users mean paths from where they
+  // are.
+  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (directory != nullptr && chdir(directory) != 0) {
+    std::cerr << "warning: cannot enter " << directory << "\n";
+  }
+  return slipway::Main({argv + 1, argv + argc});
+}

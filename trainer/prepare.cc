@@ -1,0 +1,186 @@
+#include "trainer/prepare.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "ATen/Context.h"
+#include "absl/strings/str_cat.h"
+#include "trainer/loop/assemble.h"
+#include "trainer/plan/plugin_path.h"
+#include "trainer/plugin/load_plugins.h"
+#include "trainer/recipe/recipe.h"
+
+namespace slipway {
+namespace {
+
+using recipe::Node;
+
+Problem Wrong(std::string kind, std::string message, Mark where,
+              std::string hint) {
+  Problem problem;
+  problem.kind = std::move(kind);
+  problem.message = std::move(message);
+  problem.where = {std::move(where)};
+  problem.hint = std::move(hint);
+  return problem;
+}
+
+std::string TextAt(const Node& recipe, std::string_view key) {
+  const Node* node = recipe.Find(key);
+  return node != nullptr && node->is_string() ? node->AsString() : "";
+}
+
+Mark MarkAt(const Node& recipe, std::string_view key) {
+  const Node* node = recipe.Find(key);
+  return node != nullptr ? node->mark() : Mark();
+}
+
+class Preparation {
+ public:
+  Preparation(PrepareRequest request, Problems& problems)
+      : request_(std::move(request)), problems_(problems) {}
+
+  std::optional<Prepared> Run() {
+    // The schema has told what is wrong with their types already.
+    if (!HasErrors(problems_)) {
+      hyperparams_ = loop::ReadHyperparams(request_.recipe, found_);
+    }
+    CheckRanks();
+    environment_ = plan::DetectEnvironment();
+    environment_.device = ChooseDevice();
+    ResolvePlan();
+    std::optional<Prepared> prepared;
+    if (!HasErrors(found_) && !HasErrors(problems_)) prepared = Build();
+    problems_.insert(problems_.end(), found_.begin(), found_.end());
+    return prepared;
+  }
+
+ private:
+  // "cpu" or "cuda".
+  std::string ChooseDevice() {
+    const std::string wanted = request_.device.empty()
+                                   ? TextAt(request_.recipe, "device")
+                                   : request_.device;
+    const bool here = environment_.device == "cuda" && at::hasCUDA();
+    if (wanted == "cuda" && !here) {
+      found_.push_back(
+          Wrong("value", "device: no CUDA device can be used",
+                MarkAt(request_.recipe, "device"),
+                at::hasCUDA() ? "check the driver with nvidia-smi, or use cpu"
+                              : "build with --config=cuda, or use cpu"));
+    }
+    return here && wanted != "cpu" ? "cuda" : "cpu";
+  }
+
+  // Ranks are for later versions: better none than wrong ones.
+  void CheckRanks() {
+    const char* size = std::getenv("WORLD_SIZE");
+    if (size == nullptr || std::string(size) == "1") return;
+    found_.push_back(
+        Wrong("value", absl::StrCat("WORLD_SIZE is ", size), {},
+              "several processes are not available in this version: start "
+              "one, without WORLD_SIZE"));
+  }
+
+  void ResolvePlan() {
+    std::optional<plan::Plan> plan =
+        plan::ResolvePlan(request_.plugins.manifests, request_.recipe,
+                          environment_, found_, request_.plugins.folders);
+    if (plan) plan_ = *std::move(plan);
+    found_.insert(found_.end(), plan_.problems.begin(), plan_.problems.end());
+  }
+
+  std::optional<Prepared> Build() {
+    Components components;
+    std::vector<RunningPlugin> plugins =
+        LoadPlugins(plan_, request_.plugins.manifests, components, found_);
+    if (HasErrors(found_)) return std::nullopt;
+    loop::TrainerParts& parts = request_.parts;
+    parts.hooks = std::make_unique<HookRunner>(std::move(plugins), plan_.order);
+    AddCallbacks(*parts.hooks);
+    loop::Assemble(request_.recipe, hyperparams_, components, parts, found_);
+    CheckLoss();
+    if (HasErrors(found_)) return std::nullopt;
+    Prepared prepared;
+    prepared.architecture = TextAt(request_.recipe, "architecture");
+    if (prepared.architecture.empty()) {
+      prepared.architecture = parts.model->kind();
+    }
+    prepared.trainer = loop::Trainer::Create(
+        std::move(parts), Options(prepared.architecture), found_);
+    if (prepared.trainer == nullptr) return std::nullopt;
+    prepared.plan = std::move(plan_);
+    return prepared;
+  }
+
+  void AddCallbacks(HookRunner& hooks) {
+    for (auto& callback : request_.callbacks) {
+      RunningPlugin running;
+      running.id = "callback";
+      running.plugin = PluginPointer(callback.release());
+      hooks.AddCallback(std::move(running));
+    }
+  }
+
+  void CheckLoss() {
+    if (request_.parts.loss != nullptr || plan_.claims.count("loss") > 0) {
+      return;
+    }
+    if (HasErrors(found_)) return;  // the loss may be what is wrong
+    found_.push_back(Wrong("recipe", "no loss", {},
+                           "set training_hyperparams.loss, for example to "
+                           "CrossEntropyLoss"));
+  }
+
+  loop::TrainerOptions Options(const std::string& architecture) const {
+    loop::TrainerOptions options;
+    options.hyperparams = hyperparams_;
+    options.recipe = request_.recipe;
+    options.recipe_name = request_.recipe_name;
+    options.experiment_name = TextAt(request_.recipe, "experiment_name");
+    options.architecture = architecture;
+    options.run_dir = request_.run_dir;
+    options.device = at::Device(environment_.device);
+    options.plan = plan_;
+    return options;
+  }
+
+  PrepareRequest request_;
+  Problems& problems_;
+  Problems found_;
+  loop::Hyperparams hyperparams_;
+  plan::Environment environment_;
+  plan::Plan plan_;
+};
+
+}  // namespace
+
+PluginManifests FindPlugins(const Node& recipe,
+                            std::vector<std::string> folders,
+                            Problems& problems) {
+  PluginManifests plugins;
+  plugins.folders = std::move(folders);
+  for (std::string& own : plan::PluginPathOf(recipe, problems)) {
+    plugins.folders.push_back(std::move(own));
+  }
+  plugins.manifests = plan::DiscoverManifests(plugins.folders, problems);
+  return plugins;
+}
+
+bool CheckRecipe(recipe::Composed& composed, const PluginManifests& plugins,
+                 bool allow_unknown, Problems& problems) {
+  recipe::SchemaOptions options;
+  options.allow_unknown = allow_unknown;
+  for (const plan::Manifest& manifest : plugins.manifests) {
+    for (std::string& key : manifest.KnownRecipeKeys()) {
+      options.plugin_keys.push_back(std::move(key));
+    }
+  }
+  return recipe::CheckRecipe(composed, std::move(options), problems);
+}
+
+std::optional<Prepared> Prepare(PrepareRequest request, Problems& problems) {
+  return Preparation(std::move(request), problems).Run();
+}
+
+}  // namespace slipway

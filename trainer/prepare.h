@@ -1,0 +1,74 @@
+// From a recipe to a training that can start: the plan, the plugins' libraries,
+// the parts and the setup hooks. Nothing is written and no batch is read.
+//
+//   Problems problems;
+//   PrepareRequest request;
+//   request.plugins = FindPlugins(composed->recipe, folders, problems);
+//   CheckRecipe(*composed, request.plugins, /*allow_unknown=*/false, problems);
+//   request.recipe = composed->recipe;
+//   std::optional<Prepared> prepared = Prepare(std::move(request), problems);
+//   if (!prepared) { std::cerr << FormatProblems(problems); return 2; }
+//   prepared->trainer->Fit();
+#ifndef SLIPWAY_TRAINER_PREPARE_H_
+#define SLIPWAY_TRAINER_PREPARE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/loop/trainer.h"
+#include "trainer/plan/plan.h"
+#include "trainer/plugin/plugin.h"
+#include "trainer/recipe/compose.h"
+#include "trainer/recipe/node.h"
+#include "trainer/recipe/problem.h"
+
+namespace slipway {
+
+// The plugins that can be found.
+struct PluginManifests {
+  std::vector<plan::Manifest> manifests;
+  std::vector<std::string> folders;  // that were searched, in order
+};
+
+// Those in `folders`, then those in the recipe's own `plugins.path`.
+PluginManifests FindPlugins(const recipe::Node& recipe,
+                            std::vector<std::string> folders,
+                            Problems& problems);
+
+// recipe::CheckRecipe with the keys that the plugins know.
+bool CheckRecipe(recipe::Composed& composed, const PluginManifests& plugins,
+                 bool allow_unknown, Problems& problems);
+
+struct PrepareRequest {
+  recipe::Node recipe;  // composed and checked
+  std::string recipe_name;
+  PluginManifests plugins;
+  // "auto", "cpu" or "cuda"; empty: the recipe's `device`, else auto.
+  std::string device;
+  // Where the run's files will lie; empty: none are written.
+  std::string run_dir;
+  // What the program brings itself; the recipe tells the rest.
+  loop::TrainerParts parts;
+  // Hooks of the program's own, called as phase_callbacks are.
+  std::vector<std::unique_ptr<Plugin>> callbacks;
+};
+
+struct Prepared {
+  plan::Plan plan;
+  std::unique_ptr<loop::Trainer> trainer;
+  // The model as the recipe calls it, else its kind.
+  std::string architecture;
+};
+
+// Nullopt if and only if `problems` has an error in the end. It may have some
+// already, of the recipe: what is wrong with the plan then joins them. All that
+// is wrong with the hyperparameters and the plan comes at once; if those are
+// right, what is wrong with the libraries, or else with the parts. Warnings and
+// notes are appended too.
+std::optional<Prepared> Prepare(PrepareRequest request, Problems& problems);
+
+}  // namespace slipway
+
+#endif  // SLIPWAY_TRAINER_PREPARE_H_

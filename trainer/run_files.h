@@ -1,0 +1,26 @@
+// The files of a run as it starts: its folder, what is known of it beforehand,
+// and the reporters that write the rest.
+#ifndef SLIPWAY_TRAINER_RUN_FILES_H_
+#define SLIPWAY_TRAINER_RUN_FILES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "trainer/loop/trainer.h"
+#include "trainer/plan/plan.h"
+#include "trainer/recipe/node.h"
+#include "trainer/run_folder.h"
+
+namespace slipway {
+
+// Creates the folder at `path` (CreateRunFolder) with recipe.yaml, plan.txt and
+// plan.json, and gives `trainer` the reporters of metrics.jsonl and
+// result.json.
+absl::Status StartRunFolder(const std::string& path,
+                            const RunFolderRequest& request,
+                            const recipe::Node& recipe, const plan::Plan& plan,
+                            loop::Trainer& trainer);
+
+}  // namespace slipway
+
+#endif  // SLIPWAY_TRAINER_RUN_FILES_H_

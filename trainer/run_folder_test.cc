@@ -1,0 +1,92 @@
+#include "trainer/run_folder.h"
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace slipway {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class RunFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = testing::TempDir() + "/" +
+            testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(root_);
+    request_.ckpt_root_dir = root_;
+    request_.experiment_name = "digits";
+  }
+  std::string Create(absl::Time now) {
+    const std::string path = RunFolderPath(request_, now);
+    const absl::Status status =
+        CreateRunFolder(path, request_, {{"recipe.yaml", "a: 1\n"}});
+    EXPECT_TRUE(status.ok()) << status;
+    return path;
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+  std::string root_;
+  RunFolderRequest request_;
+};
+
+TEST_F(RunFolderTest, IsNamedByTheTime) {
+  const std::string path =
+      RunFolderPath(request_, absl::FromUnixMicros(1767323045000123));
+  const std::regex form(".*/digits/RUN_\\d{8}_\\d{6}_000123");
+  EXPECT_TRUE(std::regex_match(path, form)) << path;
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(RunFolderTest, HasItsFilesAndIsTheLatest) {
+  const std::string first = Create(absl::FromUnixSeconds(1767323045));
+  EXPECT_EQ(Read(first + "/recipe.yaml"), "a: 1\n");
+  EXPECT_EQ(fs::canonical(root_ + "/digits/latest"), fs::canonical(first));
+  const std::string second = Create(absl::FromUnixSeconds(1767323046));
+  EXPECT_NE(first, second);
+  EXPECT_EQ(fs::canonical(root_ + "/digits/latest"), fs::canonical(second));
+}
+
+TEST_F(RunFolderTest, IsExactlyTheOneAskedFor) {
+  request_.run_dir = root_ + "/mine/./here";
+  EXPECT_EQ(Create(absl::Now()), root_ + "/mine/here");
+  EXPECT_FALSE(fs::exists(root_ + "/mine/latest"));
+}
+
+TEST_F(RunFolderTest, NeverTakesAnotherRunsFolder) {
+  request_.run_dir = root_ + "/mine";
+  const std::string path = Create(absl::Now());
+  std::ofstream(path + "/metrics.jsonl") << "{}\n";
+  const absl::Status status = CreateRunFolder(path, request_, {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("holds a run already"));
+}
+
+TEST_F(RunFolderTest, TellsWhyItCannotBeCreated) {
+  request_.run_dir = "/proc/nothing/here";
+  const absl::Status status = CreateRunFolder(request_.run_dir, request_, {});
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/nothing/here"));
+}
+
+TEST_F(RunFolderTest, GetsTheResultAtTheEnd) {
+  const std::string path = Create(absl::Now()) + "/result.json";
+  EndReport end;
+  end.result = {{"schema", 1}, {"recipe", "bad \xff byte"}};
+  EXPECT_TRUE(ResultReporter(path).OnEnd(end).ok());
+  EXPECT_EQ(nlohmann::json::parse(Read(path))["schema"], 1);
+}
+
+}  // namespace
+}  // namespace slipway
