@@ -10,14 +10,15 @@
 namespace slipway::optim {
 namespace {
 
-absl::Status CheckFit(const std::string& name, const at::Tensor& parameter) {
+absl::Status CheckFit(const std::string& name, const at::Tensor& parameter,
+                      const at::Tensor& gradient) {
   if (!parameter.is_non_overlapping_and_dense()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "parameter \"", name,
         "\" is a view with gaps or overlaps in memory, which optimizers cannot "
         "update; give the model a contiguous copy of it"));
   }
-  if (parameter.grad().layout() != at::kStrided) {
+  if (gradient.layout() != at::kStrided) {
     return absl::FailedPreconditionError(
         absl::StrCat("the gradient of parameter \"", name,
                      "\" is sparse; optimizers need dense gradients"));
@@ -103,13 +104,14 @@ absl::Status StateOptimizer::CollectGroup(size_t group, double learning_rate,
   Work first = going;
   first.first_step = true;
   for (Slot& slot : slots_[group]) {
-    if (!slot.parameter.grad().defined()) continue;
-    const absl::Status status = CheckFit(slot.name, slot.parameter);
+    const at::Tensor& gradient = slot.parameter.grad();
+    if (!gradient.defined()) continue;
+    const absl::Status status = CheckFit(slot.name, slot.parameter, gradient);
     if (!status.ok()) return status;
     Work& work = slot.state.empty() ? first : going;
     PrepareState(slot);
     work.parameters.push_back(slot.parameter);
-    work.gradients.push_back(FitTo(slot.parameter.grad(), slot.parameter));
+    work.gradients.push_back(FitTo(gradient, slot.parameter));
     for (size_t i = 0; i < fields_.size(); ++i) {
       work.state[i].push_back(slot.state[i]);
     }
