@@ -19,6 +19,32 @@ std::string Quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, kReplace);
 }
 
+// As Quote, with the characters escaped that YAML allows only so: JSON leaves
+// DEL, U+0080 to U+009F, U+FFFE and U+FFFF as they are.
+std::string QuoteForYaml(const std::string& text) {
+  const std::string quoted = Quote(text);
+  std::string out;
+  for (size_t i = 0; i < quoted.size(); ++i) {
+    const auto at = [&quoted, i](size_t next) {
+      return i + next < quoted.size()
+                 ? static_cast<unsigned char>(quoted[i + next])
+                 : 0u;
+    };
+    if (at(0) == 0x7F) {
+      out += "\\x7f";
+    } else if (at(0) == 0xC2 && at(1) < 0xA0) {
+      absl::StrAppend(&out, "\\x", absl::Hex(at(1), absl::kZeroPad2));
+      i += 1;
+    } else if (at(0) == 0xEF && at(1) == 0xBF && at(2) >= 0xBE) {
+      out += at(2) == 0xBE ? "\\ufffe" : "\\uffff";
+      i += 2;
+    } else {
+      out += quoted[i];
+    }
+  }
+  return out;
+}
+
 // Only words that no reader could take for something else go unquoted.
 bool IsPlainSafe(std::string_view text) {
   constexpr std::string_view kFirst =
@@ -31,7 +57,7 @@ bool IsPlainSafe(std::string_view text) {
 }
 
 std::string YamlText(const std::string& text) {
-  return IsPlainSafe(text) ? text : Quote(text);
+  return IsPlainSafe(text) ? text : QuoteForYaml(text);
 }
 
 std::string YamlFloat(double value) {

@@ -287,6 +287,8 @@ TEST(Yaml, ReadsBackWhatNodesWrite) {
       "'1': '${a.b}'\n'null': '\?\?\?'\n'<<': '-'\n'- x': '2001-01-01'\n");
   const std::string yaml = root.ToYaml();
   EXPECT_EQ(Parsed(yaml), root) << yaml;
+  const Node odd = Parsed(R"("\x01\x7f\x80\x85\x9f\xa0\u2028\ufeff\uffff")");
+  EXPECT_EQ(Parsed(odd.ToYaml()), odd) << odd.ToYaml();
 }
 
 TEST(YamlFile, IsReadOrRefusedWithAReason) {
