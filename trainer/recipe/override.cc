@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "trainer/recipe/merge.h"
+#include "trainer/recipe/schema_table.h"
 #include "trainer/recipe/shortcuts.h"
 #include "trainer/recipe/yaml.h"
 
@@ -99,7 +100,9 @@ class Applier {
         if (existing != nullptr) return FailExists(*existing);
         return Set(*target, existing);
       case Action::kChange:
-        if (existing == nullptr && !IsOpenPath()) return FailAbsent(*target);
+        if (existing == nullptr && !IsKnown() && !IsPluginKey()) {
+          return FailAbsent(*target);
+        }
         return Set(*target, existing);
       case Action::kSet:
         return Set(*target, existing);
@@ -118,13 +121,18 @@ class Applier {
   }
 
   bool MayCreate() const {
-    return change_.action == Action::kAdd || change_.action == Action::kSet;
+    return change_.action == Action::kAdd || change_.action == Action::kSet ||
+           (change_.action == Action::kChange && IsKnown());
   }
 
-  // Keys whose names are checked elsewhere than in the composed recipe.
-  bool IsOpenPath() const {
+  // Whether the schema has this key, so that it can be no slip.
+  bool IsKnown() const {
+    return FindKey(change_.path) != nullptr || IsShortcut(change_.path);
+  }
+
+  // Whether this is the configuration of a plugin, whose manifest knows it.
+  bool IsPluginKey() const {
     const std::vector<std::string> steps = absl::StrSplit(change_.path, '.');
-    if (steps.size() == 1) return IsShortcut(steps[0]);
     return steps[0] == "plugins" && steps.size() > 2;
   }
 
@@ -205,6 +213,9 @@ class Applier {
   void FailAbsent(const Target& target) {
     const std::vector<std::string> known = target.parent->keys();
     std::string hint = DidYouMean(target.key, known);
+    if (hint.empty() && change_.action == Action::kChange) {
+      hint = DidYouMean(target.key, KeysIn(target.parent_path));
+    }
     if (target.parent->is_list() && change_.action != Action::kChange) {
       hint =
           absl::StrCat("the next position is ", target.parent->items().size());

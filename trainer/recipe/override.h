@@ -1,6 +1,6 @@
 // Overrides: what a user changes in a recipe from the command line.
 //
-//   training_hyperparams.max_epochs=3   changes a value that the recipe has
+//   training_hyperparams.max_epochs=3   changes a value
 //   +plugins.compile={}                 adds one that it does not have
 //   ++seed=1                            sets it either way
 //   ~plugins.ema                        removes one
@@ -39,10 +39,10 @@ std::optional<Override> ParseOverride(std::string_view text, int number,
 
 // Applies an override to `root`. A map merges into a map that is there already;
 // any other value replaces. Where kChange finds no such key this is an error
-// that names the nearest key there is, except for the configuration of a plugin
-// that the recipe names (plugins.ID.KEY: its manifest knows the keys) and for
-// shortcuts (shortcuts.h), which every recipe has. What is set gets the
-// override's place and `order`.
+// that names the nearest key there is, except for what cannot be a slip: a key
+// of the schema, and the configuration of a plugin that the recipe names
+// (plugins.ID.KEY), which its manifest knows. What is set gets the override's
+// place and `order`.
 void ApplyOverride(const Override& change, int order, Node& root,
                    Problems& problems);
 

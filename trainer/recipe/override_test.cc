@@ -143,8 +143,11 @@ TEST(Override, CreatesWhatAnAdditionNeeds) {
             R"({"ema":{},"compile":{}})");
 }
 
-TEST(Override, LeavesPluginKeysAndShortcutsToTheirOwnChecks) {
+TEST(Override, SetsWhatTheRecipeLacksIfTheKeyIsNoSlip) {
   EXPECT_EQ(Part("plugins.ema.decay=0.9", "/plugins/ema"), R"({"decay":0.9})");
+  EXPECT_EQ(Part("device=cpu", "/device"), "\"cpu\"");
+  EXPECT_EQ(Part("training_hyperparams.log_every=1", "/training_hyperparams"),
+            R"({"log_every":1})");
   EXPECT_EQ(Part("lr=0.5", "/lr"), "0.5");
 }
 
@@ -165,6 +168,11 @@ TEST(Override, NamesWhatIsNear) {
        "  where:  command line\n"
        "  hint:   to add it, write "
        "+params.momentum=0.9\n"},
+      {"devise=cpu",
+       "error: no key \"devise\" in the recipe\n"
+       "  detail: the override is devise=cpu\n"
+       "  where:  command line\n"
+       "  hint:   did you mean \"device\"?\n"},
       {"parms.lr=1",
        "error: no key \"parms\" in the recipe\n"
        "  detail: the override is parms.lr=1\n"

@@ -165,6 +165,12 @@ TEST(Yaml, ReportsWhatIsWrong) {
        "error: unknown tag \"tag:yaml.org,2002:set\"\n"
        "  where:  x.yaml:3:4\n"
        "  hint:   lists and maps need no tag\n"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(Read(c.text), c.json) << c.text;
+}
+
+TEST(Yaml, ReportsSlipsThatYamlCppTakesForValues) {
+  const Case cases[] = {
       {"<<: 1\n<<: [{a: 1}, [2]]",
        "error: \"<<\" merges maps, not 1\n"
        "  where:  x.yaml:1:5\n"
