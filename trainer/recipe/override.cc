@@ -14,7 +14,6 @@
 #include "absl/strings/str_split.h"
 #include "trainer/recipe/merge.h"
 #include "trainer/recipe/schema_table.h"
-#include "trainer/recipe/shortcuts.h"
 #include "trainer/recipe/yaml.h"
 
 namespace slipway::recipe {
@@ -100,9 +99,7 @@ class Applier {
         if (existing != nullptr) return FailExists(*existing);
         return Set(*target, existing);
       case Action::kChange:
-        if (existing == nullptr && !IsKnown() && !IsPluginKey()) {
-          return FailAbsent(*target);
-        }
+        if (existing == nullptr && !IsNoSlip()) return FailAbsent(*target);
         return Set(*target, existing);
       case Action::kSet:
         return Set(*target, existing);
@@ -122,18 +119,13 @@ class Applier {
 
   bool MayCreate() const {
     return change_.action == Action::kAdd || change_.action == Action::kSet ||
-           (change_.action == Action::kChange && IsKnown());
+           (change_.action == Action::kChange && IsNoSlip());
   }
 
-  // Whether the schema has this key, so that it can be no slip.
-  bool IsKnown() const {
-    return FindKey(change_.path) != nullptr || IsShortcut(change_.path);
-  }
-
-  // Whether this is the configuration of a plugin, whose manifest knows it.
-  bool IsPluginKey() const {
-    const std::vector<std::string> steps = absl::StrSplit(change_.path, '.');
-    return steps[0] == "plugins" && steps.size() > 2;
+  // Whether the key is one that the schema has, or is checked by the plan.
+  bool IsNoSlip() const {
+    return FindKey(change_.path) != nullptr ||
+           change_.path.starts_with("plugins.");
   }
 
   std::optional<Target> FindTarget() {

@@ -40,9 +40,8 @@ std::optional<Override> ParseOverride(std::string_view text, int number,
 // Applies an override to `root`. A map merges into a map that is there already;
 // any other value replaces. Where kChange finds no such key this is an error
 // that names the nearest key there is, except for what cannot be a slip: a key
-// of the schema, and the configuration of a plugin that the recipe names
-// (plugins.ID.KEY), which its manifest knows. What is set gets the override's
-// place and `order`.
+// of the schema, and what is in `plugins`, which the plan checks. What is set
+// gets the override's place and `order`.
 void ApplyOverride(const Override& change, int order, Node& root,
                    Problems& problems);
 

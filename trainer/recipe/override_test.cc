@@ -145,6 +145,7 @@ TEST(Override, CreatesWhatAnAdditionNeeds) {
 
 TEST(Override, SetsWhatTheRecipeLacksIfTheKeyIsNoSlip) {
   EXPECT_EQ(Part("plugins.ema.decay=0.9", "/plugins/ema"), R"({"decay":0.9})");
+  EXPECT_EQ(Part("plugins.swa.start=1", "/plugins/swa"), R"({"start":1})");
   EXPECT_EQ(Part("device=cpu", "/device"), "\"cpu\"");
   EXPECT_EQ(Part("training_hyperparams.log_every=1", "/training_hyperparams"),
             R"({"log_every":1})");
@@ -202,11 +203,6 @@ TEST(Override, NamesWhatIsNear) {
        "error: \"seed\" is 1 and has no key \"x\"\n"
        "  detail: the override is ~seed.x\n"
        "  where:  command line\n"},
-      {"plugins.swa.x=1",
-       "error: no key \"swa\" in \"plugins\"\n"
-       "  detail: the override is plugins.swa.x=1\n"
-       "  where:  command line\n"
-       "  hint:   to add it, write +plugins.swa.x=1\n"},
       {"list.5=1",
        "error: no key \"5\" in \"list\"\n"
        "  detail: the override is list.5=1\n"

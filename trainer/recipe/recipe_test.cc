@@ -76,7 +76,7 @@ TEST(LoadRecipe, TellsAllThatIsWrongAtOnce) {
       {"base",
        {"seed", "architectre=x", "~classes.x", "+classes=3",
         "training_hyperparams.initial_lr.x=1", "arch_params.depth=3"}},
-      {"base", {"datset_params.x=1", "plugins.ema.decay=1"}},
+      {"base", {"datset_params.x=1", "plugin.ema.decay=1"}},
       {"base",
        {"epochs=many", "+training_hyperparams.mixed_precison=on",
         "+plugins.ema=0.9", "+device=tpu"}},
