@@ -82,7 +82,7 @@ void ComplainOfUnknown(const Need& need, Draft& draft) {
   draft.problems.push_back(
       {.kind = "not_found",
        .message = absl::StrCat("no ", what, " \"", need.name, "\""),
-       .detail = absl::StrCat("no plugin has a ", what, " of this name; ",
+       .detail = absl::StrCat("no plugin has this ", what, "; ",
                               WhatThereIs(draft.Ids(), draft.searched)),
        .where = need.where,
        .hint = HintFor(need.name, known)});
