@@ -119,7 +119,8 @@ int Train(const Flags& flags, const recipe::Node& recipe,
 int Main(const std::vector<std::string>& arguments) {
   Problems problems;
   const Flags flags = ParseFlags(arguments, problems);
-  const Locations here = FindLocations(ExecutablePath());
+  const Locations here =
+      FindLocations(ExecutablePath(), std::getenv("RUNFILES_DIR"));
   const recipe::Request request = RecipeRequest(flags, here);
   if (flags.help) return Help(recipe::SearchPathOf(request));
   if (HasErrors(problems)) return Refuse(problems);
@@ -151,10 +152,25 @@ int Main(const std::vector<std::string>& arguments) {
   return Train(flags, composed->recipe, folder, run_dir, *prepared);
 }
 
+// Threads that wait for each other spin for milliseconds by default. Where they
+// share their cores with the data pipeline or with other programs, the one that
+// is waited for does not get to run: measured on two busy cores, a training was
+// more than ten times slower. libgomp reads its settings when it is loaded, so
+// that the process starts over; where that fails, it trains as it is.
+void LetWaitingThreadsSleep(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr ||
+      std::getenv("GOMP_SPINCOUNT") != nullptr) {
+    return;
+  }
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  execv("/proc/self/exe", argv);
+}
+
 }  // namespace
 }  // namespace slipway
 
 int main(int argc, char** argv) {
+  slipway::LetWaitingThreadsSleep(argv);
   // `bazel run` starts programs elsewhere; users mean paths from where they
   // are.
   const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
