@@ -73,8 +73,9 @@ struct Trainer::Impl {
     composed.recipe = RecipeOf(experiment_name, request);
     prepare.plugins = FindPlugins(
         composed.recipe,
-        PluginFolders(settings.plugin_path, std::getenv("SLIPWAY_PLUGIN_PATH"),
-                      FindLocations(ExecutablePath())),
+        PluginFolders(
+            settings.plugin_path, std::getenv("SLIPWAY_PLUGIN_PATH"),
+            FindLocations(ExecutablePath(), std::getenv("RUNFILES_DIR"))),
         problems);
     CheckRecipe(composed, prepare.plugins, /*allow_unknown=*/false, problems);
     prepare.recipe = std::move(composed.recipe);

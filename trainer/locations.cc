@@ -11,25 +11,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The repositories beneath a program's runfiles, ours first: its name there
-// depends on who builds.
-std::vector<fs::path> Runfiles(const std::string& executable) {
-  std::vector<fs::path> folders;
+// Adds the repositories in a runfiles folder: what ours is called there depends
+// on who builds.
+void AddRepositories(const std::string& runfiles,
+                     std::vector<fs::path>& folders) {
+  std::vector<fs::path> found;
   std::error_code error;
-  for (const auto& entry :
-       fs::directory_iterator(executable + ".runfiles", error)) {
-    folders.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(runfiles, error)) {
+    found.push_back(entry.path());
   }
-  std::sort(folders.begin(), folders.end());
-  return folders;
+  std::sort(found.begin(), found.end());
+  folders.insert(folders.end(), found.begin(), found.end());
 }
 
 std::vector<std::string> FirstThatExists(const std::vector<fs::path>& folders) {
   std::error_code error;
   for (const fs::path& folder : folders) {
-    if (fs::is_directory(folder, error)) {
-      return {folder.lexically_normal().string()};
-    }
+    if (fs::is_directory(folder, error)) return {folder.string()};
   }
   return {};
 }
@@ -41,16 +39,19 @@ std::string ExecutablePath() {
   return fs::read_symlink("/proc/self/exe", error).string();
 }
 
-Locations FindLocations(const std::string& executable) {
-  const fs::path program = fs::path(executable).parent_path();
+Locations FindLocations(const std::string& executable, const char* runfiles) {
+  std::vector<fs::path> repositories;
+  if (runfiles != nullptr) AddRepositories(runfiles, repositories);
+  AddRepositories(executable + ".runfiles", repositories);
+  const fs::path above = fs::path(executable).parent_path().parent_path();
   std::vector<fs::path> recipes, plugins;
-  for (const fs::path& repository : Runfiles(executable)) {
+  for (const fs::path& repository : repositories) {
     recipes.push_back(repository / "recipes");
     plugins.push_back(repository / "plugins");
   }
-  plugins.push_back(program / "../plugins");
-  recipes.push_back(program / "../share/slipway/recipes");
-  plugins.push_back(program / "../lib/slipway/plugins");
+  plugins.push_back(above / "plugins");
+  recipes.push_back(above / "share/slipway/recipes");
+  plugins.push_back(above / "lib/slipway/plugins");
   return {FirstThatExists(recipes), FirstThatExists(plugins)};
 }
 

@@ -1,6 +1,6 @@
 // Where recipes and plugins lie, relative to the program.
 //
-//   Locations here = FindLocations(ExecutablePath());
+//   Locations here = FindLocations(ExecutablePath(), getenv("RUNFILES_DIR"));
 //   here.recipe_folders;   // {"/opt/slipway/share/slipway/recipes"}
 //
 // Three layouts are known: what `bazel run` and `bazel test` put beside a
@@ -24,10 +24,11 @@ struct Locations {
 std::string ExecutablePath();
 
 // Of the layouts in which a program at `executable` may stand, the first that
-// has each kind of folder: runfiles (EXECUTABLE.runfiles/*/recipes,
-// .../plugins), bazel-bin (../plugins), prefix (../share/slipway/recipes,
-// ../lib/slipway/plugins).
-Locations FindLocations(const std::string& executable);
+// has each kind of folder: the runfiles that `runfiles` names (null for none),
+// its own (EXECUTABLE.runfiles), in both as REPOSITORY/recipes and
+// REPOSITORY/plugins; bazel-bin (../plugins); a prefix
+// (../share/slipway/recipes, ../lib/slipway/plugins).
+Locations FindLocations(const std::string& executable, const char* runfiles);
 
 // The folders in which plugins are searched: `flag`, then those of
 // $SLIPWAY_PLUGIN_PATH (a list like `a:b`; null for none), then the program's.

@@ -15,8 +15,8 @@ using testing::IsEmpty;
 class LocationsTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = testing::TempDir() + "/" +
-            testing::UnitTest::GetInstance()->current_test_info()->name();
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    root_ = (fs::path(testing::TempDir()) / test->name()).string();
     fs::remove_all(root_);
   }
   void MakeFolder(const std::string& path) {
@@ -27,11 +27,21 @@ class LocationsTest : public testing::Test {
   std::string root_;
 };
 
+TEST_F(LocationsTest, PrefersTheRunfilesItIsToldOf) {
+  MakeFolder("bin/trainer/trainer.runfiles/slipway/plugins");
+  MakeFolder("test.runfiles/slipway/plugins");
+  MakeFolder("test.runfiles/other");
+  const Locations here =
+      FindLocations(In("bin/trainer/trainer"), In("test.runfiles").c_str());
+  EXPECT_THAT(here.plugin_folders,
+              ElementsAre(In("test.runfiles/slipway/plugins")));
+}
+
 TEST_F(LocationsTest, PrefersRunfiles) {
   MakeFolder("bin/trainer/trainer.runfiles/slipway/recipes");
   MakeFolder("bin/trainer/trainer.runfiles/slipway/plugins");
   MakeFolder("bin/plugins");
-  const Locations here = FindLocations(In("bin/trainer/trainer"));
+  const Locations here = FindLocations(In("bin/trainer/trainer"), nullptr);
   EXPECT_THAT(here.recipe_folders,
               ElementsAre(In("bin/trainer/trainer.runfiles/slipway/recipes")));
   EXPECT_THAT(here.plugin_folders,
@@ -40,7 +50,7 @@ TEST_F(LocationsTest, PrefersRunfiles) {
 
 TEST_F(LocationsTest, FindsPluginsInTheBuildFolder) {
   MakeFolder("bin/plugins");
-  const Locations here = FindLocations(In("bin/trainer/trainer"));
+  const Locations here = FindLocations(In("bin/trainer/trainer"), nullptr);
   EXPECT_THAT(here.plugin_folders, ElementsAre(In("bin/plugins")));
   EXPECT_THAT(here.recipe_folders, IsEmpty());
 }
@@ -48,7 +58,7 @@ TEST_F(LocationsTest, FindsPluginsInTheBuildFolder) {
 TEST_F(LocationsTest, FindsAnInstalledPrefix) {
   MakeFolder("share/slipway/recipes");
   MakeFolder("lib/slipway/plugins");
-  const Locations here = FindLocations(In("bin/slipway-trainer"));
+  const Locations here = FindLocations(In("bin/slipway-trainer"), nullptr);
   EXPECT_THAT(here.recipe_folders, ElementsAre(In("share/slipway/recipes")));
   EXPECT_THAT(here.plugin_folders, ElementsAre(In("lib/slipway/plugins")));
 }

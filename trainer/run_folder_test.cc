@@ -17,8 +17,8 @@ using testing::HasSubstr;
 class RunFolderTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = testing::TempDir() + "/" +
-            testing::UnitTest::GetInstance()->current_test_info()->name();
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    root_ = (fs::path(testing::TempDir()) / test->name()).string();
     fs::remove_all(root_);
     request_.ckpt_root_dir = root_;
     request_.experiment_name = "digits";

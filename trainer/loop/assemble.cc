@@ -91,6 +91,18 @@ class Assembler {
     }
   }
 
+  // `name` as it was registered, since names match without case.
+  static std::string Spelling(const std::string& name,
+                              const std::vector<std::string>& registered) {
+    for (const std::string& entry : registered) {
+      if (entry == name) return entry;
+    }
+    for (const std::string& entry : registered) {
+      if (ComponentKey(entry) == ComponentKey(name)) return entry;
+    }
+    return name;
+  }
+
   // Reads the component at `value`; nullopt if it is null or wrong.
   std::optional<ComponentSpec> Read(const Node& value, std::string_view noun) {
     if (value.is_null()) return std::nullopt;
@@ -136,7 +148,7 @@ class Assembler {
     std::optional<ComponentSpec> spec = Read(Hyperparam("loss"), "loss");
     if (!spec) return;
     TakeParams(Hyperparam("criterion_params"), *spec);
-    parts_.loss_name = spec->name;
+    parts_.loss_name = Spelling(spec->name, components_.losses.names());
     parts_.loss = Create<Loss>(components_.losses, "loss", *spec);
   }
 
