@@ -43,6 +43,49 @@ TEST(Merge, MergesMapsAndReplacesTheRest) {
   }
 }
 
+TEST(Merge, MergesIntoACopyOfWhatAnInterpolationRefersTo) {
+  struct Case {
+    const char* into;
+    const char* from;
+    const char* merged;
+  };
+  // The merged values are OmegaConf's.
+  const Case cases[] = {
+      {"{a: {x: 1}, b: '${a}'}", "{b: {y: 2}}",
+       R"({"a":{"x":1},"b":{"x":1,"y":2}})"},
+      {"{g: {a: {x: 1}, b: '${.a}'}}", "{g: {b: {y: 2}}}",
+       R"({"g":{"a":{"x":1},"b":{"x":1,"y":2}}})"},
+      {"{a: {x: 1}, b: '${a}'}", "{a: {x: 5}, b: {y: 2}}",
+       R"({"a":{"x":5},"b":{"x":5,"y":2}})"},
+      {"{a: {x: 1}, b: '${a}'}", "{b: {y: 2}, a: {x: 5}}",
+       R"({"a":{"x":5},"b":{"x":1,"y":2}})"},
+      {"{a: {x: 1}, b: '${c.d}', c: {d: '${a}'}}", "{b: {y: 2}}",
+       R"({"a":{"x":1},"b":{"x":1,"y":2},"c":{"d":"${a}"}})"},
+      {"{a: {b: '${..c}'}, c: {x: 1}}", "{a: {b: {y: 2}}}",
+       R"({"a":{"b":{"x":1,"y":2}},"c":{"x":1}})"},
+      {"{b: '${a}'}", "{b: {y: 2}}", R"({"b":{"y":2}})"},
+      {"{a: 3, b: '${a}'}", "{b: {y: 2}}", R"({"a":3,"b":{"y":2}})"},
+      {"{a: [1], b: '${a}'}", "{b: [2]}", R"({"a":[1],"b":[2]})"},
+      // Ours: no interpolation of a plain path, and one that has no end.
+      {"{a: {x: 1}, b: 'n${a}'}", "{b: {y: 2}}",
+       R"({"a":{"x":1},"b":{"y":2}})"},
+      {"{a: '${b}', b: '${a}'}", "{b: {y: 2}}", R"({"a":"${b}","b":{"y":2}})"},
+      {"{b: '${....a}'}", "{b: {y: 2}}", R"({"b":{"y":2}})"},
+  };
+  for (const Case& c : cases) {
+    Node into = Parsed(c.into, "a");
+    Merge(Parsed(c.from, "b"), into);
+    EXPECT_EQ(into.ToJson().dump(), c.merged) << c.into << " + " << c.from;
+  }
+}
+
+TEST(MergeAt, FollowsInterpolationsFromWhereItStands) {
+  Node root = Parsed("{g: {a: {x: 1}, b: {c: '${..a}'}}}", "a");
+  Node& at = *root.Find("g")->Find("b");
+  MergeAt(Parsed("{c: {y: 2}}", "b"), at, {"g", "b"}, root);
+  EXPECT_EQ(root.FindPath("g.b.c")->ToJson().dump(), R"({"x":1,"y":2})");
+}
+
 TEST(Merge, KeepsThePlaceAndOrderOfWhoeverSpokeLast) {
   Node into = Parsed("a: 1\nmap:\n  x: 1\n  y: 2\n", "base");
   SetOrder(1, into);

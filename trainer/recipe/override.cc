@@ -166,7 +166,8 @@ class Applier {
     Node value = *change_.value;
     SetOrder(order_, value);
     if (existing != nullptr && existing->is_map() && value.is_map()) {
-      Merge(std::move(value), *existing);
+      MergeAt(std::move(value), *existing, absl::StrSplit(change_.path, '.'),
+              root_);
     } else if (existing != nullptr && target.parent->is_list()) {
       *existing = std::move(value);
     } else if (target.parent->is_map()) {
