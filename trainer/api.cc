@@ -24,8 +24,12 @@ Node RecipeOf(const std::string& experiment_name, const TrainRequest& request) {
   const Mark mark = {.file = "training_hyperparams"};
   Node recipe = Node::Map();
   recipe.Set("experiment_name", Node::String(experiment_name));
-  recipe.Set("training_hyperparams",
-             NodeFromJson(request.training_hyperparams, mark));
+  Node& hyperparams = recipe.Set(
+      "training_hyperparams", NodeFromJson(request.training_hyperparams, mark));
+  // As in SuperGradients; written down, so that its plugin is planned.
+  if (hyperparams.is_map() && hyperparams.Find("optimizer") == nullptr) {
+    hyperparams.Set("optimizer", Node::String("SGD"));
+  }
   if (!request.plugins.empty()) {
     recipe.Set("plugins", NodeFromJson(request.plugins, {.file = "plugins"}));
   }

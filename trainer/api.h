@@ -14,7 +14,8 @@
 //       trainer.Train(std::move(request));
 //
 // The names are a recipe's, and SuperGradients': what can stand under
-// `training_hyperparams` in a recipe can stand in the map. Losses, metrics and
+// `training_hyperparams` in a recipe can stand in the map; the optimizer is SGD
+// where none is named. Losses, metrics and
 // optimizers come from plugins, which are searched beside the program, in
 // $SLIPWAY_PLUGIN_PATH and where TrainerSettings says; what you bring yourself
 // needs no plugin.

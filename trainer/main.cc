@@ -163,7 +163,7 @@ void LetWaitingThreadsSleep(char** argv) {
     return;
   }
   setenv("OMP_WAIT_POLICY", "passive", 1);
-  execv("/proc/self/exe", argv);
+  execv(ExecutablePath().c_str(), argv);
 }
 
 }  // namespace

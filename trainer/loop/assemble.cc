@@ -174,13 +174,15 @@ class Assembler {
   // The optimizer itself is made when the parameter groups are known.
   void ChooseOptimizer() {
     if (parts_.make_optimizer) return;
-    ComponentSpec spec = {.name = "SGD", .params = {}, .where = {}};
     const Node& name = Hyperparam("optimizer");
-    if (!name.is_null()) {
-      const std::optional<ComponentSpec> read = Read(name, "optimizer");
-      if (!read) return;
-      spec = *read;
+    if (name.is_null()) {
+      Fail(problems_, "no optimizer", recipe_.mark(),
+           "set training_hyperparams.optimizer, for example to SGD");
+      return;
     }
+    std::optional<ComponentSpec> read = Read(name, "optimizer");
+    if (!read) return;
+    ComponentSpec spec = *std::move(read);
     TakeParams(Hyperparam("optimizer_params"), spec);
     const OptimizerFactory* factory = components_.optimizers.Find(spec.name);
     if (factory == nullptr) {

@@ -11,7 +11,7 @@
 //   train_dataloader, val_dataloader, ...      see data/build.h
 //   training_hyperparams:
 //     loss, criterion_params                   the loss
-//     optimizer, optimizer_params              the optimizer; SGD if absent
+//     optimizer, optimizer_params              the optimizer
 //     lr_mode                                  the schedule; none if null
 //     train_metrics_list, valid_metrics_list   the metrics
 //     phase_callbacks                          hooks besides the plugins'
