@@ -200,9 +200,9 @@ TEST_F(SuperviseTest, PassesSignalsOn) {
 
 TEST_F(SuperviseTest, EndsARankWithoutHeartbeat) {
   options_.heartbeat_timeout = absl::Milliseconds(300);
-  const AttemptReport report =
-      Run({Script("sleep 0.6"),
-           Script("echo beat > /proc/self/fd/$SLIPWAY_HEARTBEAT_FD; sleep 100")});
+  const AttemptReport report = Run(
+      {Script("sleep 0.6"),
+       Script("echo beat > /proc/self/fd/$SLIPWAY_HEARTBEAT_FD; sleep 100")});
   ASSERT_TRUE(report.first_failure);
   EXPECT_EQ(report.first_failure->rank, 1);
   EXPECT_EQ(report.first_failure->reason, Failure::Reason::kHeartbeat);
