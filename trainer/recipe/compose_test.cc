@@ -55,6 +55,57 @@ TEST_F(Compositions, PutsAGroupsChoiceUnderItsKey) {
             R"({"params":{"lr":1,"size":10},"data":{"root":"y","n":1}})");
 }
 
+TEST_F(Compositions, FindsGroupsWithinGroupsAndFromTheTop) {
+  folder_.Write("main.yaml",
+                "defaults:\n"
+                "  - net/head: big\n"
+                "  - net: deep.yaml\n"
+                "  - _self_\n");
+  folder_.Write("net/deep.yaml",
+                "defaults:\n"
+                "  - stem: wide\n"   // net/stem/wide
+                "  - shallow\n"      // net/shallow
+                "  - /loss: soft\n"  // from the top
+                "  - _self_\n"
+                "depth: 50\n");
+  folder_.Write("net/shallow.yaml", "depth: 1\nwidth: 2\n");
+  folder_.Write("net/head/big.yaml", "classes: 10\n");
+  folder_.Write("net/stem/wide.yaml", "kernel: 7\n");
+  folder_.Write("loss/soft.yaml", "smooth: 0.1\n");
+  EXPECT_EQ(Composed("main"),
+            R"({"net":{"head":{"classes":10},"stem":{"kernel":7},"depth":50,)"
+            R"("width":2,"loss":{"smooth":0.1}}})");
+  // A file's place is that of its own group, and not that of its name.
+  folder_.Write("other.yaml", "defaults: [loss: far]\n");
+  folder_.Write("loss/far.yaml", "defaults: [/net/shallow]\n");
+  folder_.Write("plain.yaml", "defaults: [net/shallow, _self_]\na: 1\n");
+  EXPECT_EQ(Composed("other"), R"({"loss":{"net":{"depth":1,"width":2}}})");
+  EXPECT_EQ(Composed("plain"), R"({"net":{"depth":1,"width":2},"a":1})");
+  EXPECT_EQ(Composed("main", {"net/head=none"}),
+            "error: no net/head \"none\"\n"
+            "  detail: searched for net/head/none.yaml in FOLDER\n"
+            "  where:  command line\n"
+            "  hint:   known are big\n");
+}
+
+TEST_F(Compositions, LetsTheOutermostOverrideOfAGroupCount) {
+  folder_.Write("g/a.yaml", "x: a\n");
+  folder_.Write("g/b.yaml", "x: b\n");
+  folder_.Write("g/c.yaml", "x: c\n");
+  folder_.Write("base.yaml", "defaults: [{g: a}]\n");
+  folder_.Write("middle.yaml", "defaults: [base, {override g: b}]\n");
+  folder_.Write("outer.yaml", "defaults: [middle, {override g: c}]\n");
+  EXPECT_EQ(Composed("middle"), R"({"g":{"x":"b"}})");
+  EXPECT_EQ(Composed("outer"), R"({"g":{"x":"c"}})");
+  EXPECT_EQ(Composed("outer", {"g=b", "g=a"}), R"({"g":{"x":"a"}})");
+  // Alone there is nothing to override.
+  folder_.Write("lonely.yaml", "defaults: [{override g: b}]\n");
+  EXPECT_EQ(Composed("lonely"),
+            "error: the recipe chooses nothing for the group \"g\"\n"
+            "  where:  lonely.yaml:1:25\n"
+            "  hint:   to add it, leave out \"override\"\n");
+}
+
 TEST_F(Compositions, AppliesAFileLastUnlessSelfSaysWhere) {
   folder_.Write("base.yaml", "a: base\n");
   folder_.Write("last.yaml", "defaults: [base]\na: own\n");
@@ -216,6 +267,20 @@ error: duplicate key "x"
             "error: \"odd.yaml\" is no map\n"
             "  detail: found [1]\n"
             "  where:  odd.yaml:1:1\n");
+}
+
+TEST_F(Compositions, BoundsTheNumberOfFiles) {
+  folder_.Write("r0.yaml", "a: 1\n");
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "r" + std::to_string(i - 1);
+    folder_.Write("r" + std::to_string(i) + ".yaml",
+                  "defaults: [" + before + ", " + before + "]\n");
+  }
+  EXPECT_EQ(Composed("r7"), R"({"a":1})");
+  EXPECT_EQ(Composed("r11"),
+            "error: a recipe of more than 500 files\n"
+            "  where:  r3.yaml:1:12\n"
+            "  hint:   name each file once\n");
 }
 
 TEST_F(Compositions, PrintsACycleOfDefaultsWhole) {

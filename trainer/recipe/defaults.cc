@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "trainer/recipe/yaml.h"
 
 namespace slipway::recipe {
@@ -20,6 +19,8 @@ namespace {
 constexpr std::string_view kSelf = "_self_";
 constexpr std::string_view kOptional = "optional ";
 constexpr std::string_view kOverride = "override ";
+// Files that name others twice double with every level.
+constexpr size_t kMaxFiles = 500;
 
 std::string Quoted(std::string_view text) {
   return absl::StrCat("\"", std::string(text), "\"");
@@ -93,6 +94,24 @@ std::string Below(const std::string& base, std::string_view name) {
                       : absl::StrCat(base, "/", std::string(name));
 }
 
+// Where a file's own defaults are searched, and where its keys are laid.
+struct Place {
+  std::string group;
+  std::vector<std::string> package;
+};
+
+// The package that is reached from `package` by a group's path. A path from the
+// top is no exception, as in Hydra.
+std::vector<std::string> PackageBelow(std::vector<std::string> package,
+                                      std::string_view group) {
+  while (!group.empty()) {
+    const std::string_view step = group.substr(0, group.find('/'));
+    if (!step.empty()) package.emplace_back(step);
+    group.remove_prefix(std::min(group.size(), step.size() + 1));
+  }
+  return package;
+}
+
 std::string GroupOf(std::string_view name) {
   const size_t slash = name.rfind('/');
   return std::string(slash == name.npos ? "" : name.substr(0, slash));
@@ -117,8 +136,8 @@ class Loader {
   std::vector<Layer> Load(const std::string& file,
                           const std::vector<Override>& choices) {
     for (const Override& choice : choices) AddChoice(choice);
-    LoadFile(file, std::filesystem::path(file).stem().string(), "", {file});
-    for (const Default& item : added_) Expand(item, "");
+    LoadFile(file, std::filesystem::path(file).stem().string(), {}, {file});
+    for (const Default& item : added_) Expand(item, {});
     for (const auto& [group, choice] : choices_) {
       if (!choice.used) FailUnused(choice.item);
     }
@@ -158,12 +177,13 @@ class Loader {
 
   // Loads a file that `name` is short for, which `mark` asks for.
   void LoadFile(const std::string& file, const std::string& name,
-                const std::string& group, const Mark& mark) {
+                const Place& place, const Mark& mark) {
+    if (++files_ > kMaxFiles) return FailTooMany(mark);
     open_.push_back({file, name, mark});
     if (std::optional<Node> content = ReadYamlFile(file, problems_)) {
       if (content->is_null()) *content = Node::Map({file, 1, 1});
       if (content->is_map()) {
-        LoadContent(*std::move(content), group);
+        LoadContent(*std::move(content), place);
       } else {
         problems_.push_back(
             {.kind = "recipe",
@@ -175,12 +195,11 @@ class Loader {
     open_.pop_back();
   }
 
-  void LoadContent(Node content, const std::string& group) {
+  void LoadContent(Node content, const Place& place) {
     std::vector<Default> items = TakeDefaults(content);
-    Layer layer{std::move(content), {}};
-    if (!group.empty()) layer.package = absl::StrSplit(group, '/');
+    Layer layer{std::move(content), place.package};
     for (const Default& item : items) {
-      if (item.is_override) AddOverride(item, group);
+      if (item.is_override) AddOverride(item, place.group);
     }
     bool self = false;
     for (const Default& item : items) {
@@ -188,7 +207,7 @@ class Loader {
       if (item.is_self && !std::exchange(self, true)) {
         layers_.push_back({std::move(layer), selections_});
       } else if (!item.is_self) {
-        Expand(item, group);
+        Expand(item, place);
       }
     }
     if (!self) layers_.push_back({std::move(layer), selections_});
@@ -221,31 +240,38 @@ class Loader {
     choices_.try_emplace(Below(base, item.group), Choice{item});
   }
 
-  void Expand(Default item, const std::string& base) {
-    if (item.group.empty()) return ExpandNames(item, base);
-    const std::string group = Below(base, item.group);
-    if (const auto choice = choices_.find(group); choice != choices_.end()) {
+  void Expand(Default item, const Place& base) {
+    if (item.group.empty()) {
+      for (const std::string& name : item.choices) {
+        const auto package = PackageBelow(base.package, GroupOf(name));
+        LoadChoice(item, name, {base.group, package});
+      }
+      return;
+    }
+    const Place place = {Below(base.group, item.group),
+                         PackageBelow(base.package, item.group)};
+    const auto choice = choices_.find(place.group);
+    if (choice != choices_.end()) {
       choice->second.used = true;
       item.choices = choice->second.item.choices;
       item.mark = choice->second.item.mark;
     }
-    selections_.push_back({group, ++last_selection_[group]});
-    ExpandNames(item, group);
+    selections_.push_back({place.group, ++last_selection_[place.group]});
+    for (const std::string& name : item.choices) LoadChoice(item, name, place);
     selections_.pop_back();
   }
 
-  void ExpandNames(const Default& item, const std::string& base) {
-    for (const std::string& choice : item.choices) {
-      const std::string name = Below(base, choice);
-      const std::optional<std::string> file = path_.Find(name);
-      if (file && IsOpen(*file)) {
-        FailCycle(*file, item.mark);
-      } else if (file) {
-        LoadFile(*file, name, GroupOf(name), item.mark);
-      } else if (!item.is_optional) {
-        const std::string what = base.empty() ? "recipe" : base;
-        problems_.push_back(path_.NotFound(name, what, {item.mark}));
-      }
+  void LoadChoice(const Default& item, const std::string& choice,
+                  const Place& place) {
+    const std::string name = Below(place.group, choice);
+    const std::optional<std::string> file = path_.Find(name);
+    if (file && IsOpen(*file)) {
+      FailCycle(*file, item.mark);
+    } else if (file) {
+      LoadFile(*file, name, {GroupOf(name), place.package}, item.mark);
+    } else if (!item.is_optional) {
+      const std::string what = place.group.empty() ? "recipe" : place.group;
+      problems_.push_back(path_.NotFound(name, what, {item.mark}));
     }
   }
 
@@ -272,6 +298,15 @@ class Loader {
                          .detail = absl::StrJoin(names, " -> "),
                          .where = std::move(where),
                          .hint = "remove one of these lines"});
+  }
+
+  void FailTooMany(const Mark& mark) {
+    if (files_ != kMaxFiles + 1) return;
+    problems_.push_back(
+        {.kind = "recipe",
+         .message = absl::StrCat("a recipe of more than ", kMaxFiles, " files"),
+         .where = {mark},
+         .hint = "name each file once"});
   }
 
   void FailShape(const Node& node) {
@@ -305,7 +340,9 @@ class Loader {
         {.kind = "recipe",
          .message = absl::StrCat("the recipe chooses nothing for the group ",
                                  Quoted(item.group)),
-         .detail = absl::StrCat("it chooses for ", absl::StrJoin(groups, ", ")),
+         .detail = groups.empty()
+                       ? ""
+                       : "it chooses for " + absl::StrJoin(groups, ", "),
          .where = {item.mark},
          .hint = std::move(hint)});
   }
@@ -329,6 +366,7 @@ class Loader {
   std::map<std::string, Choice> choices_;
   std::vector<Default> added_;
   std::vector<OpenFile> open_;
+  size_t files_ = 0;
   std::vector<Selection> selections_;
   std::map<std::string, size_t> last_selection_;
   std::vector<SelectedLayer> layers_;

@@ -1,8 +1,12 @@
 #include "trainer/recipe/yaml.h"
 
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -295,6 +299,100 @@ TEST(Yaml, ReadsBackWhatNodesWrite) {
   EXPECT_EQ(Parsed(yaml), root) << yaml;
   const Node odd = Parsed(R"("\x01\x7f\x80\x85\x9f\xa0\u2028\ufeff\uffff")");
   EXPECT_EQ(Parsed(odd.ToYaml()), odd) << odd.ToYaml();
+}
+
+// A text of characters that mean something in YAML, or nothing at all.
+std::string RandomText(std::mt19937& random) {
+  static const char* const kPieces[] = {"a",
+                                        "Z",
+                                        "0",
+                                        "9",
+                                        ".",
+                                        "-",
+                                        "+",
+                                        "_",
+                                        ":",
+                                        ": ",
+                                        " ",
+                                        "#",
+                                        " #",
+                                        "\n",
+                                        "\t",
+                                        "'",
+                                        "\"",
+                                        "\\",
+                                        "[",
+                                        "]",
+                                        "{",
+                                        "}",
+                                        ",",
+                                        "&",
+                                        "*",
+                                        "!",
+                                        "|",
+                                        ">",
+                                        "%",
+                                        "@",
+                                        "`",
+                                        "?",
+                                        "~",
+                                        "null",
+                                        "yes",
+                                        "<<",
+                                        "=",
+                                        "$",
+                                        "\x01",
+                                        "\x7F",
+                                        "\xC2\x85",
+                                        "\xC3\xA9",
+                                        "\xE2\x80\xA8",
+                                        "e3"};
+  std::string text;
+  for (unsigned i = random() % 6; i > 0; --i) {
+    text += kPieces[random() % std::size(kPieces)];
+  }
+  return text;
+}
+
+Node RandomNode(std::mt19937& random, int levels) {
+  switch (random() % (levels > 0 ? 8 : 5)) {
+    case 0:
+      return Node();
+    case 1:
+      return Node::Bool(random() % 2 == 0);
+    case 2:
+      return Node::Int(static_cast<int64_t>(random()) - (1u << 31));
+    case 3:
+      return Node::Float(std::ldexp(random(), static_cast<int>(random() % 99)));
+    case 4:
+      return Node::String(RandomText(random));
+    case 5: {
+      Node list = Node::List();
+      for (unsigned i = random() % 4; i > 0; --i) {
+        list.mutable_items().push_back(RandomNode(random, levels - 1));
+      }
+      return list;
+    }
+    default: {
+      Node map = Node::Map();
+      for (unsigned i = random() % 4; i > 0; --i) {
+        map.Set(RandomText(random), RandomNode(random, levels - 1));
+      }
+      return map;
+    }
+  }
+}
+
+TEST(Yaml, ReadsBackAnyTreeThatNodesWrite) {
+  std::mt19937 random(20240917);
+  for (int i = 0; i < 3000; ++i) {
+    const Node node = RandomNode(random, 4);
+    const std::string yaml = node.ToYaml();
+    Problems problems;
+    const auto again = ParseYaml(yaml, "again.yaml", problems);
+    ASSERT_TRUE(again) << yaml << FormatProblems(problems);
+    ASSERT_EQ(*again, node) << yaml;
+  }
 }
 
 TEST(YamlFile, IsReadOrRefusedWithAReason) {
