@@ -11,11 +11,11 @@
 //     - _self_                              this file's own keys
 //
 // A group's file is laid under the group's key. A file without `_self_` comes
-// last. A group that is chosen again replaces the earlier choice, in the later
-// place. In a group's file, a plain name is another file of the group, and a
+// last. In a group's file, a plain name is another file of the group, and a
 // group is one within it (or, as "/group", one from the top), laid below it. As
-// in Hydra, except that `@package` and interpolations in the list are errors.
-// Internal to compose.h.
+// in Hydra, but that a group which is chosen again replaces the earlier choice,
+// in the later place (Hydra refuses it), and that `@package` and interpolations
+// in the list are errors. Internal to compose.h.
 #ifndef SLIPWAY_TRAINER_RECIPE_DEFAULTS_H_
 #define SLIPWAY_TRAINER_RECIPE_DEFAULTS_H_
 
