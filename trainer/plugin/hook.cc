@@ -1,31 +1,21 @@
 #include "trainer/plugin/hook.h"
 
-#include <array>
+#include <string>
+#include <vector>
+
+#include "trainer/plan/manifest.h"
 
 namespace slipway {
-namespace {
 
-constexpr std::array<std::string_view, kHookCount> kNames = {
-    "Configure",      "CreateModel",   "TransformModel", "BuildOptimizer",
-    "WrapForward",    "BeforeLoad",    "AfterLoad",      "FitBegin",
-    "EpochBegin",     "BatchFetched",  "StepBegin",      "MicroBegin",
-    "BeforeForward",  "AfterForward",  "ComputeLoss",    "AfterLoss",
-    "BeforeBackward", "AfterBackward", "MicroEnd",       "BeforeOptimizer",
-    "AfterOptimizer", "StepEnd",       "EpochEnd",       "EvalBegin",
-    "EvalBatchBegin", "EvalForward",   "EvalBatchEnd",   "EvalEnd",
-    "BeforeSave",     "AfterSave",     "FitEnd",         "OnFailure",
-    "Close",
-};
-
-}  // namespace
-
+// Manifests know the hooks by name, in the order of the enumeration.
 std::string_view ToString(Hook hook) {
-  return kNames[static_cast<size_t>(hook)];
+  return plan::HookNames()[static_cast<size_t>(hook)];
 }
 
 std::optional<Hook> FindHook(std::string_view name) {
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<Hook>(i);
+  const std::vector<std::string>& names = plan::HookNames();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<Hook>(i);
   }
   return std::nullopt;
 }

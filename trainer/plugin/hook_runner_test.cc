@@ -134,9 +134,15 @@ TEST(Hook, IsFoundByItsNameInManifests) {
   ASSERT_EQ(plan::HookNames().size(), kHookCount);
   for (int i = 0; i < kHookCount; ++i) {
     const Hook hook = static_cast<Hook>(i);
-    EXPECT_EQ(ToString(hook), plan::HookNames()[i]);
     EXPECT_EQ(FindHook(ToString(hook)), hook);
   }
+  EXPECT_EQ(ToString(Hook::kConfigure), "Configure");
+  EXPECT_EQ(ToString(Hook::kFitBegin), "FitBegin");
+  EXPECT_EQ(ToString(Hook::kMicroBegin), "MicroBegin");
+  EXPECT_EQ(ToString(Hook::kBeforeOptimizer), "BeforeOptimizer");
+  EXPECT_EQ(ToString(Hook::kEvalForward), "EvalForward");
+  EXPECT_EQ(ToString(Hook::kAfterSave), "AfterSave");
+  EXPECT_EQ(ToString(Hook::kClose), "Close");
   EXPECT_EQ(FindHook("beforeForward"), std::nullopt);
 }
 
