@@ -152,23 +152,28 @@ absl::Status SelectSource(hwloc_topology_t topology,
       std::strerror(errno)));
 }
 
-// hwloc reads a machine's description from another root through this variable
-// alone.
-class FileSystemRoot {
+// Some of hwloc's settings are environment variables and nothing else. Sets one
+// while it is in scope, unless the user has.
+class ScopedVariable {
  public:
-  explicit FileSystemRoot(const std::string& root) : set_(root != "/") {
-    if (set_) setenv("HWLOC_FSROOT", root.c_str(), 1);
+  ScopedVariable(const char* name, const std::string& value)
+      : name_(name), set_(std::getenv(name) == nullptr) {
+    if (set_) setenv(name_, value.c_str(), 1);
   }
-  ~FileSystemRoot() {
-    if (set_) unsetenv("HWLOC_FSROOT");
+  ~ScopedVariable() {
+    if (set_) unsetenv(name_);
   }
 
  private:
+  const char* name_;
   bool set_;
 };
 
 absl::StatusOr<HwlocTopology> Load(const TopologyRequest& request,
                                    Topology::Source& source) {
+  // Plugins would start the drivers of devices (OpenCL and others) that no
+  // placement needs.
+  const ScopedVariable no_plugins("HWLOC_PLUGINS_PATH", "/nonexistent");
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) {
     return absl::InternalError("hwloc cannot be initialised");
@@ -179,7 +184,8 @@ absl::StatusOr<HwlocTopology> Load(const TopologyRequest& request,
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   absl::Status status = SelectSource(raw, request, source);
   if (!status.ok()) return status;
-  const FileSystemRoot root(request.root);
+  // "/" is hwloc's default, too.
+  const ScopedVariable root("HWLOC_FSROOT", request.root);
   if (hwloc_topology_load(raw) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the topology cannot be read: ", std::strerror(errno)));
