@@ -36,6 +36,8 @@ absl::Status Stepper::MicroBatch(int64_t window) {
 }
 
 absl::Status Stepper::Forward() {
+  // The last graph's memory is warm: this one's takes its place.
+  state_.loss = LossOutput();
   ScopeStack scopes(state_.scopes);
   ForwardContext before(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kBeforeForward>(before));

@@ -13,15 +13,26 @@ namespace {
 
 constexpr int64_t kBest = 5;
 
+// The first `count` rows. The whole is not taken apart: a kernel less a batch.
+at::Tensor Rows(const at::Tensor& tensor, int64_t count) {
+  return count == tensor.size(0) ? tensor : tensor.narrow(0, 0, count);
+}
+
 at::Tensor ClassesOf(const at::Tensor& target) {
   return IsDense(target) ? target.argmax(1) : target;
 }
 
 }  // namespace
 
-Share::Share(std::string name)
-    : name_(std::move(name)),
-      meter_(at::zeros({2}, at::TensorOptions(at::kLong))) {}
+Share::Share(std::string name) : name_(std::move(name)) { MoveTo(at::kCPU); }
+
+void Share::MoveTo(at::Device device) {
+  if (meter_.defined() && meter_.device() == device) return;
+  meter_ = meter_.defined() ? meter_.to(device)
+                            : at::zeros({2}, at::TensorOptions(at::kLong));
+  right_ = meter_.select(0, 0);
+  count_ = meter_.select(0, 1);
+}
 
 void Share::Reset() { meter_.zero_(); }
 
@@ -36,11 +47,11 @@ absl::Status Share::Update(const Value& prediction, const Value& target,
   if (valid == 0) return absl::OkStatus();
 
   const at::NoGradGuard no_grad;
-  const at::Tensor scores = prediction.tensor().narrow(0, 0, valid);
-  const at::Tensor classes = ClassesOf(target.tensor().narrow(0, 0, valid));
-  meter_ = meter_.to(scores.device());
-  meter_.select(0, 0).add_(Right(scores, classes).sum());
-  meter_.select(0, 1).add_(classes.numel());
+  const at::Tensor scores = Rows(prediction.tensor(), valid);
+  const at::Tensor classes = ClassesOf(Rows(target.tensor(), valid));
+  MoveTo(scores.device());
+  right_.add_(Right(scores, classes).sum());
+  count_.add_(classes.numel());
   return absl::OkStatus();
 }
 

@@ -43,8 +43,12 @@ class Share : public Metric {
   virtual absl::Status Check(const at::Tensor& prediction) const;
 
  private:
+  void MoveTo(at::Device device);
+
   const std::string name_;
   at::Tensor meter_;
+  // Views of it: how many were right, of how many.
+  at::Tensor right_, count_;
 };
 
 class Accuracy : public Share {
