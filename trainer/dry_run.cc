@@ -101,19 +101,19 @@ Json DryRunJson(const recipe::Node& recipe, const Prepared& prepared) {
             {"buffers", size.buffers},
             {"bytes", size.bytes}}},
           {"steps_per_epoch", trainer.steps_per_epoch()},
-          {"epochs", trainer.epochs()}};
+          {"epochs", trainer.hyperparams().max_epochs}};
 }
 
 std::string DryRunText(const recipe::Node& recipe, const Prepared& prepared) {
   const loop::Trainer& trainer = *prepared.trainer;
   const ModelSize size = SizeOf(trainer.model());
-  return absl::StrCat("# recipe\n", recipe.ToYaml(), "\n# plan\n",
-                      plan::FormatPlan(prepared.plan), "\n# model\n  ",
-                      prepared.architecture, ": ", size.parameters,
-                      " parameters, ", size.buffers, " in buffers, ",
-                      size.bytes, " bytes\n\n# training\n  ", trainer.epochs(),
-                      " epochs of ", trainer.steps_per_epoch(),
-                      " steps\n\n# learning rates\n", RatesTable(trainer));
+  return absl::StrCat(
+      "# recipe\n", recipe.ToYaml(), "\n# plan\n",
+      plan::FormatPlan(prepared.plan), "\n# model\n  ", prepared.architecture,
+      ": ", size.parameters, " parameters, ", size.buffers, " in buffers, ",
+      size.bytes, " bytes\n\n# training\n  ", trainer.hyperparams().max_epochs,
+      " epochs of ", trainer.steps_per_epoch(), " steps\n\n# learning rates\n",
+      RatesTable(trainer));
 }
 
 }  // namespace slipway

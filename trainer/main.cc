@@ -101,8 +101,11 @@ int Train(const Flags& flags, const recipe::Node& recipe,
           const RunFolderRequest& folder, const std::string& run_dir,
           Prepared& prepared) {
   loop::Trainer& trainer = *prepared.trainer;
-  trainer.AddReporter(
-      std::make_unique<ConsoleReporter>(std::cerr, Console(flags)));
+  const bool silent = trainer.hyperparams().silent_mode;
+  if (!silent) {
+    trainer.AddReporter(
+        std::make_unique<ConsoleReporter>(std::cerr, Console(flags)));
+  }
   const absl::Status created =
       StartRunFolder(run_dir, folder, recipe, prepared.plan, trainer);
   if (!created.ok()) {
@@ -111,6 +114,7 @@ int Train(const Flags& flags, const recipe::Node& recipe,
   }
   const loop::StopSignals signals(trainer.stop_signal());
   const loop::RunResult result = trainer.Fit();
+  if (silent && result.error) std::cerr << FormatProblem(*result.error);
   if (flags.plugin_profile)
     std::cerr << FormatPluginProfile(trainer.hooks().Times());
   return result.exit_code;

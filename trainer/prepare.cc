@@ -140,7 +140,8 @@ class Preparation {
     options.experiment_name = TextAt(request_.recipe, "experiment_name");
     options.architecture = architecture;
     options.run_dir = request_.run_dir;
-    options.device = at::Device(environment_.device);
+    if (environment_.device == "cuda")
+      options.device = at::Device(at::kCUDA, 0);
     options.plan = plan_;
     return options;
   }

@@ -225,6 +225,19 @@ TEST(Digits, EndSavedOnASignal) {
   }
 }
 
+TEST(Digits, SayNothingInSilentMode) {
+  std::vector<std::string> arguments = ShortRun();
+  arguments.push_back("++training_hyperparams.silent_mode=True");
+  const std::string folder = EmptyFolder();
+  const Outcome run = RunTrainer(arguments, folder);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out + run.err, "");
+  arguments.push_back("lr=1e30");
+  const Outcome failure = RunTrainer(arguments, folder);
+  EXPECT_EQ(failure.exit_code, 1);
+  EXPECT_THAT(failure.err, HasSubstr("error: the training failed"));
+}
+
 TEST(Digits, MeanPathsFromWhereTheUserIs) {
   const std::string folder = EmptyFolder();
   std::vector<std::string> arguments = ShortRun();

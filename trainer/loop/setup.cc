@@ -141,8 +141,22 @@ void ChooseWatched(Run& run, Problems& problems) {
   }
 }
 
+bool HasBatches(const Run& run, Problems& problems) {
+  if (run.parts.train_loader->size() > 0) return true;
+  Problem problem;
+  problem.kind = "data";
+  problem.message = "the training loader has no batch";
+  problem.detail = absl::StrCat(run.parts.train_loader->dataset().size(),
+                                " samples make no batch of ",
+                                run.parts.train_loader->options().batch_size);
+  problem.hint = "make batch_size smaller, or set drop_last to False";
+  problems.push_back(std::move(problem));
+  return false;
+}
+
 // Stops where an error makes the next part meaningless.
 absl::Status SetUpAll(Run& run, Problems& problems) {
+  if (!HasBatches(run, problems)) return absl::OkStatus();
   FillState(run);
   SLIPWAY_RETURN_IF_ERROR(PrepareModel(run));
   ChooseWatched(run, problems);

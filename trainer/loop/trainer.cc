@@ -301,6 +301,6 @@ int64_t Trainer::batches_per_epoch() const {
 
 int64_t Trainer::steps_per_epoch() const { return run_->state.steps_per_epoch; }
 
-int64_t Trainer::epochs() const { return run_->hyperparams().max_epochs; }
+const Hyperparams& Trainer::hyperparams() const { return run_->hyperparams(); }
 
 }  // namespace slipway::loop

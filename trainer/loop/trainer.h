@@ -114,7 +114,7 @@ class Trainer {
   std::vector<std::string> group_names() const;
   int64_t batches_per_epoch() const;
   int64_t steps_per_epoch() const;
-  int64_t epochs() const;
+  const Hyperparams& hyperparams() const;
 
  private:
   explicit Trainer(std::unique_ptr<Run> run);

@@ -440,6 +440,19 @@ TEST(Trainer, RefusesAMetricToWatchThatNobodyMeasures) {
   EXPECT_THAT(text, HasSubstr("x.yaml:4"));
 }
 
+TEST(Trainer, RefusesALoaderWithoutABatch) {
+  TrainerParts parts = LinearParts(8, 8);
+  data::LoaderParts loader;
+  loader.dataset = Points(7);
+  data::LoaderOptions options;
+  options.batch_size = 8;
+  options.drop_last = true;
+  parts.train_loader =
+      std::make_unique<data::Loader>(std::move(loader), options);
+  EXPECT_THAT(SetUpProblems(std::move(parts), Options(1)),
+              HasSubstr("7 samples make no batch of 8"));
+}
+
 TEST(Trainer, WatchesTheLossWhereNothingElseIsMeasured) {
   TrainerParts parts = LinearParts(64, 8, 8);
   parts.valid_metrics.clear();
