@@ -115,13 +115,17 @@ absl::Status SaveLatest(Run& run) {
   return absl::OkStatus();
 }
 
+absl::Status SaveBest(Run& run) {
+  if (!Saves(run)) return absl::OkStatus();
+  SLIPWAY_RETURN_IF_ERROR(Save(run, run.hyperparams().ckpt_best_name));
+  run.result.best_checkpoint = run.hyperparams().ckpt_best_name;
+  return absl::OkStatus();
+}
+
 absl::Status SaveAfterEpoch(Run& run, bool is_best) {
   if (!Saves(run)) return absl::OkStatus();
   SLIPWAY_RETURN_IF_ERROR(SaveLatest(run));
-  if (is_best) {
-    SLIPWAY_RETURN_IF_ERROR(Save(run, run.hyperparams().ckpt_best_name));
-    run.result.best_checkpoint = run.hyperparams().ckpt_best_name;
-  }
+  if (is_best) SLIPWAY_RETURN_IF_ERROR(SaveBest(run));
   if (!run.hyperparams().SavesEpoch(run.finished_epochs - 1)) {
     return absl::OkStatus();
   }

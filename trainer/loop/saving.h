@@ -11,6 +11,9 @@ namespace slipway::loop {
 // false`, writes none. Hooks BeforeSave and AfterSave run around it.
 absl::Status SaveLatest(Run& run);
 
+// The same as the best checkpoint.
+absl::Status SaveBest(Run& run);
+
 // After an epoch: the latest checkpoint, the best if `is_best`, and that of the
 // epoch if the recipe lists it.
 absl::Status SaveAfterEpoch(Run& run, bool is_best);

@@ -132,6 +132,29 @@ TEST(Saving, WritesAtOnceWhenAHookAsks) {
   EXPECT_THAT(saved, ElementsAre("1 /ckpt_latest.pth", "3 /ckpt_latest.pth"));
 }
 
+TEST(Saving, KeepsTheBestOfAnEvaluationInTheMiddle) {
+  const std::string folder = EmptyFolder();
+  auto probe = std::make_unique<Probe>();
+  probe->after_optimizer = [](StepContext& context) {
+    if (context.step() == 6) context.control().RequestEvaluate();
+    return absl::OkStatus();
+  };
+  // What comes after it is worse than chance.
+  probe->before_optimizer = [](GradientContext& context) {
+    if (context.step() < 6) return absl::OkStatus();
+    for (auto& [name, parameter] : context.model().NamedParameters()) {
+      parameter.grad().neg_().mul_(100);
+    }
+    return absl::OkStatus();
+  };
+  Fit(LinearParts(64, 8, 64), Options(1), folder, std::move(probe));
+  const absl::StatusOr<Checkpoint> best =
+      ReadCheckpoint(folder + "/ckpt_best.pth");
+  ASSERT_TRUE(best.ok()) << best.status();
+  EXPECT_EQ(best->step, 6);
+  EXPECT_EQ(ReadCheckpoint(folder + "/ckpt_latest.pth")->step, 8);
+}
+
 TEST(Saving, TakesTensorsThatPluginsAdd) {
   const std::string folder = EmptyFolder();
   auto probe = std::make_unique<Probe>();

@@ -191,6 +191,7 @@ class Fit {
     state_.control.ClearStepRequests();
     if (evaluates && run_.parts.valid_loader != nullptr) {
       SLIPWAY_RETURN_IF_ERROR(Validate());
+      if (is_best_) SLIPWAY_RETURN_IF_ERROR(SaveBest(run_));
     }
     return saves ? SaveLatest(run_) : absl::OkStatus();
   }
