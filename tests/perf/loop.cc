@@ -1,11 +1,9 @@
 // What the loop costs beside the work itself:
 //
-//   - CPU time a step, with a metric on, over the same steps written by hand;
-//   - optimizer steps on parameters of ResNet-50's shapes, against
-//   torch::optim;
-//   - CPU time from the start of the trainer to its first step, against
-//   Python's
-//     with PyTorch, where there is one ($SLIPWAY_PYTHON, else python3).
+// - CPU time a step, with a metric on, over the same steps written by hand;
+// - optimizer steps on parameters of ResNet-50's shapes, against torch::optim;
+// - CPU time from the start of the trainer to its first step, against Python's
+//   with PyTorch, where there is one ($SLIPWAY_PYTHON, else python3).
 #include <sys/resource.h>
 
 #include <algorithm>

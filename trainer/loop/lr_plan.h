@@ -2,8 +2,7 @@
 // training starts.
 //
 //   LrPlan plan({.max_epochs = 90, .batches_per_epoch = 5004}, schedule,
-//   warmup,
-//               {{"default", 0.1}});
+//               warmup, {{"default", 0.1}});
 //   optimizer.Step(plan.At(step));              // step = optimizer steps taken
 //   for (int64_t i = 0; i < plan.total_steps(); ++i) Print(plan.At(i));
 //

@@ -4,9 +4,12 @@
 //   Problems problems;
 //   std::unique_ptr<Trainer> trainer =
 //       Trainer::Create(std::move(parts), options, problems);
-//   if (trainer == nullptr) { std::cerr << FormatProblems(problems); return 2;
-//   } trainer->AddReporter(ConsoleReporter(...)); const RunResult result =
-//   trainer->Fit(); return result.exit_code;
+//   if (trainer == nullptr) {
+//     std::cerr << FormatProblems(problems);
+//     return 2;
+//   }
+//   trainer->AddReporter(std::make_unique<ConsoleReporter>(...));
+//   return trainer->Fit().exit_code;
 //
 // A step is one optimizer step, made of `batch_accumulate` micro-batches; its
 // order is in step.h. An epoch is:
