@@ -1,27 +1,13 @@
 #include "trainer/loop/run_result.h"
 
-#include <cmath>
-
 #include "libtorch_version.h"
+#include "trainer/report/json_lines.h"
 #include "trainer/version.h"
 
 namespace slipway::loop {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// JSON has no name for what is not finite.
-Json Number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json Values(const NamedValues& values) {
-  Json object = Json::object();
-  for (const auto& [name, value] : values) object[name] = Number(value);
-  return object;
-}
 
 Json OrNull(const std::string& text) {
   return text.empty() ? Json() : Json(text);
@@ -31,12 +17,12 @@ Json Metrics(const RunResult& result) {
   Json best;
   if (result.best) {
     best = {{"name", result.best->name},
-            {"value", Number(result.best->value)},
+            {"value", JsonNumber(result.best->value)},
             {"epoch", result.best->epoch}};
   }
   return {{"final",
-           {{"train", Values(result.train_metrics)},
-            {"valid", Values(result.valid_metrics)}}},
+           {{"train", JsonObject(result.train_metrics)},
+            {"valid", JsonObject(result.valid_metrics)}}},
           {"best", best}};
 }
 

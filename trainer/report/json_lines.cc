@@ -27,12 +27,6 @@ absl::Status Failed(const char* action, const std::string& path) {
       absl::StrCat("cannot ", action, " ", path, ": ", std::strerror(errno)));
 }
 
-ordered_json ToObject(const NamedValues& values) {
-  ordered_json object = ordered_json::object();
-  for (const auto& [name, value] : values) object[name] = JsonNumber(value);
-  return object;
-}
-
 // The length of the file up to and including its last newline.
 off_t WholeLines(int fd, off_t size) {
   char byte = 0;
@@ -48,6 +42,12 @@ ordered_json JsonNumber(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
+}
+
+ordered_json JsonObject(const NamedValues& values) {
+  ordered_json object = ordered_json::object();
+  for (const auto& [name, value] : values) object[name] = JsonNumber(value);
+  return object;
 }
 
 absl::StatusOr<std::unique_ptr<JsonLinesReporter>> JsonLinesReporter::Open(
@@ -90,7 +90,7 @@ absl::Status JsonLinesReporter::OnStep(const StepReport& step) {
       {"epoch", step.epoch},
       {"step", step.step},
       {"loss", step.loss ? JsonNumber(*step.loss) : ordered_json()},
-      {"lr", ToObject(step.learning_rates)},
+      {"lr", JsonObject(step.learning_rates)},
       {"samples_per_second", JsonNumber(step.samples_per_second)},
       {"data_wait", JsonNumber(step.data_wait)},
   });
@@ -102,7 +102,7 @@ absl::Status JsonLinesReporter::OnEpoch(const EpochReport& epoch) {
       {"split", epoch.split},
       {"epoch", epoch.epoch},
       {"step", epoch.step},
-      {"metrics", ToObject(epoch.metrics)},
+      {"metrics", JsonObject(epoch.metrics)},
       {"seconds", JsonNumber(epoch.seconds)},
   });
 }

@@ -24,6 +24,8 @@ namespace slipway {
 
 // A number as JSON has it: non-finite ones as texts.
 nlohmann::ordered_json JsonNumber(double value);
+// Names and numbers as an object, in order.
+nlohmann::ordered_json JsonObject(const NamedValues& values);
 
 class JsonLinesReporter : public Reporter {
  public:
