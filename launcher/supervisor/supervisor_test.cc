@@ -131,8 +131,11 @@ TEST_F(SuperviseTest, NamesTheSignalOfARankThatDied) {
 }
 
 TEST_F(SuperviseTest, KillsWhoIgnoresTheGracePeriod) {
+  const std::string ready = Scratch("ready");
   const AttemptReport report = Run(
-      {Script("trap '' TERM; while :; do sleep 0.01; done"), Script("exit 1")});
+      {Script(absl::StrCat("trap '' TERM; echo 1 > ", ready,
+                           "; while :; do sleep 0.01; done")),
+       Script(absl::StrCat(WaitFor(ready), "exit 1"))});
   EXPECT_EQ(report.ranks[0].signal, SIGKILL);
   EXPECT_GE(report.seconds, 0.3);
 }
