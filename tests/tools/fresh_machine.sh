@@ -12,6 +12,10 @@
 set -eu
 
 [ "$(id -u)" = 0 ] || { echo "fresh_machine.sh needs root" >&2; exit 2; }
+command -v debootstrap >/dev/null || {
+    echo "fresh_machine.sh needs debootstrap: apt-get install debootstrap" >&2
+    exit 2
+}
 
 # In namespaces of its own, so that mounts and left-over processes end with it.
 if [ -z "${SLIPWAY_FRESH_MACHINE:-}" ]; then
