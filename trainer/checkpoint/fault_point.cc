@@ -1,7 +1,6 @@
 #include "trainer/checkpoint/fault_point.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -13,7 +12,17 @@ namespace {
 struct Fault {
   std::string name;
   std::atomic<int> turns_left{0};
+  int signal = SIGKILL;
 };
+
+// Takes what follows the last colon off `text`; empty if there is none.
+std::string TakeLast(std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return "";
+  std::string last = text.substr(colon + 1);
+  text.resize(colon);
+  return last;
+}
 
 // Read once: the environment of a training does not change.
 Fault& TheFault() {
@@ -22,12 +31,12 @@ Fault& TheFault() {
     const char* text = std::getenv("SLIPWAY_FAULT");
     if (text == nullptr) return result;
     result->name = text;
-    result->turns_left = 1;
-    const size_t colon = result->name.rfind(':');
-    if (colon != std::string::npos) {
-      result->turns_left = std::atoi(result->name.c_str() + colon + 1);
-      result->name.resize(colon);
+    std::string turn = TakeLast(result->name);
+    if (turn == "SIGTERM") {
+      result->signal = SIGTERM;
+      turn = TakeLast(result->name);
     }
+    result->turns_left = turn.empty() ? 1 : std::atoi(turn.c_str());
     return result;
   }();
   return *fault;
@@ -39,8 +48,9 @@ void FaultPoint(std::string_view name) {
   Fault& fault = TheFault();
   if (fault.name.empty() || fault.name != name) return;
   if (fault.turns_left.fetch_sub(1) != 1) return;
-  // Neither destructors nor buffers get a chance.
-  kill(getpid(), SIGKILL);
+  // SIGKILL gives neither destructors nor buffers a chance. This thread takes a
+  // SIGTERM before the point is left.
+  raise(fault.signal);
 }
 
 }  // namespace slipway

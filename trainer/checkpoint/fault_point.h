@@ -2,6 +2,7 @@
 //
 //   SLIPWAY_FAULT=rename_before:2   ends the process the second time that
 //                                   FaultPoint("rename_before") is reached.
+//   SLIPWAY_FAULT=step:9:SIGTERM    asks it to end there instead.
 //
 // Without that variable a fault point costs one look at a constant.
 #ifndef SLIPWAY_TRAINER_CHECKPOINT_FAULT_POINT_H_
@@ -11,8 +12,8 @@
 
 namespace slipway {
 
-// Ends the process with SIGKILL if $SLIPWAY_FAULT names this point and its
-// turn has come. Thread-safe.
+// Ends the process with SIGKILL, or raises SIGTERM if that is asked for, if
+// $SLIPWAY_FAULT names this point and its turn has come. Thread-safe.
 void FaultPoint(std::string_view name);
 
 }  // namespace slipway
