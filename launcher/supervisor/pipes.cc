@@ -14,6 +14,10 @@ void Descriptor::Close() {
   if (fd_ >= 0) close(std::exchange(fd_, -1));
 }
 
+void MakeNonBlocking(int fd) {
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
 absl::StatusOr<Pipe> MakePipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
@@ -21,7 +25,7 @@ absl::StatusOr<Pipe> MakePipe() {
         absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
   }
   Pipe pipe = {Descriptor(fds[0]), Descriptor(fds[1])};
-  fcntl(fds[0], F_SETFL, O_NONBLOCK);
+  MakeNonBlocking(fds[0]);
   return pipe;
 }
 

@@ -30,6 +30,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Makes reads and writes of `fd` return at once.
+void MakeNonBlocking(int fd);
+
 struct Pipe {
   Descriptor read;   // non-blocking
   Descriptor write;  // blocking

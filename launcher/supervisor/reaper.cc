@@ -20,9 +20,11 @@ absl::StatusOr<Reaper> Reaper::Start(const std::vector<RankProgram>& ranks,
     return absl::InternalError(
         absl::StrCat("cannot make a socket pair: ", std::strerror(errno)));
   }
+  KillGroup group = KillGroup::Make();
   const pid_t pid = fork();
   if (pid < 0) {
     const int error = errno;
+    group.Remove();
     close(sockets[0]);
     close(sockets[1]);
     return absl::ResourceExhaustedError(
@@ -30,15 +32,16 @@ absl::StatusOr<Reaper> Reaper::Start(const std::vector<RankProgram>& ranks,
   }
   if (pid == 0) {
     close(sockets[0]);
-    RunReaper(sockets[1], ranks, mode);
+    RunReaper(sockets[1], ranks, mode, group);
   }
   close(sockets[1]);
-  return Reaper(pid, sockets[0]);
+  return Reaper(pid, sockets[0], std::move(group));
 }
 
 Reaper::Reaper(Reaper&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
-      socket_(std::exchange(other.socket_, -1)) {}
+      socket_(std::exchange(other.socket_, -1)),
+      group_(std::move(other.group_)) {}
 
 Reaper::~Reaper() { Finish(); }
 
@@ -64,6 +67,9 @@ void Reaper::Finish() {
   const pid_t pid = std::exchange(pid_, -1);
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+  // The reaper has done so already, unless somebody ended it.
+  group_.Kill();
+  group_.Remove();
 }
 
 }  // namespace slipway::launcher

@@ -10,7 +10,8 @@
 // It starts the ranks, reports their ends, and passes signals on. It is a
 // subreaper, so that orphaned grandchildren become its children, even those
 // that called setsid. When its socket closes, because the launcher finished or
-// because it died, however that was, it kills every descendant and ends.
+// because it died, however that was, it kills every descendant and ends:
+// through a control group where it can (kill_group.h), and one by one.
 #ifndef SLIPWAY_LAUNCHER_SUPERVISOR_REAPER_H_
 #define SLIPWAY_LAUNCHER_SUPERVISOR_REAPER_H_
 
@@ -18,11 +19,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "launcher/binding/binding.h"
+#include "launcher/supervisor/kill_group.h"
 
 namespace slipway::launcher {
 
@@ -72,10 +75,12 @@ class Reaper {
   void Finish();
 
  private:
-  Reaper(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
+  Reaper(pid_t pid, int socket, KillGroup group)
+      : pid_(pid), socket_(socket), group_(std::move(group)) {}
 
   pid_t pid_;
   int socket_;
+  KillGroup group_;
 };
 
 }  // namespace slipway::launcher

@@ -59,8 +59,10 @@ bool HoldsStrictly(const Binding& wanted, const BindingResult& bound) {
 
 // In the child: from fork to exec.
 [[noreturn]] void BecomeRank(int rank, const RankProgram& program,
-                             BindMode mode, int socket, pid_t reaper) {
+                             BindMode mode, int socket, pid_t reaper,
+                             const KillGroup& group) {
   setpgid(0, 0);
+  group.Enter();
   // The reaper's only thread never ends before the reaper does.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != reaper) _exit(127);
@@ -104,8 +106,12 @@ pid_t ParentOf(pid_t pid) {
 class ReaperProcess {
  public:
   ReaperProcess(int socket, const std::vector<RankProgram>& ranks,
-                BindMode mode)
-      : socket_(socket), ranks_(ranks), mode_(mode), pids_(ranks.size(), 0) {}
+                BindMode mode, const KillGroup& group)
+      : socket_(socket),
+        ranks_(ranks),
+        mode_(mode),
+        group_(group),
+        pids_(ranks.size(), 0) {}
 
   [[noreturn]] void Run() {
     Detach();
@@ -135,7 +141,8 @@ class ReaperProcess {
     for (size_t i = 0; i < ranks_.size(); ++i) {
       const pid_t pid = fork();
       if (pid == 0) {
-        BecomeRank(static_cast<int>(i), ranks_[i], mode_, socket_, self);
+        BecomeRank(static_cast<int>(i), ranks_[i], mode_, socket_, self,
+                   group_);
       }
       pids_[i] = pid;
       if (pid > 0) {
@@ -199,9 +206,11 @@ class ReaperProcess {
   // children here, so that each wait is followed by another look.
   void KillEverything() {
     while (true) {
+      group_.Kill();
       KillChildren();
-      if (waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+      if (waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) break;
     }
+    group_.Remove();
   }
 
   void KillChildren() {
@@ -218,15 +227,16 @@ class ReaperProcess {
   const int socket_;
   const std::vector<RankProgram>& ranks_;
   const BindMode mode_;
+  const KillGroup& group_;
   std::vector<pid_t> pids_;
   int child_fd_ = -1;
 };
 
 }  // namespace
 
-void RunReaper(int socket, const std::vector<RankProgram>& ranks,
-               BindMode mode) {
-  ReaperProcess(socket, ranks, mode).Run();
+void RunReaper(int socket, const std::vector<RankProgram>& ranks, BindMode mode,
+               const KillGroup& group) {
+  ReaperProcess(socket, ranks, mode, group).Run();
 }
 
 }  // namespace slipway::launcher

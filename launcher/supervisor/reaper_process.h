@@ -14,9 +14,10 @@ struct ReaperCommand {
   int signal = 0;
 };
 
-// Starts the ranks and serves `socket` until it closes. Never returns.
+// Starts the ranks, in `group`, and serves `socket` until it closes. Never
+// returns.
 [[noreturn]] void RunReaper(int socket, const std::vector<RankProgram>& ranks,
-                            BindMode mode);
+                            BindMode mode, const KillGroup& group);
 
 }  // namespace slipway::launcher
 

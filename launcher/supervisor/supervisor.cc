@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,15 +10,18 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "launcher/supervisor/console.h"
 #include "launcher/supervisor/hang.h"
 #include "launcher/supervisor/oom.h"
 #include "launcher/supervisor/output.h"
 #include "launcher/supervisor/pipes.h"
+#include "launcher/supervisor/signals.h"
 
 namespace slipway::launcher {
 namespace {
@@ -27,42 +29,19 @@ namespace {
 constexpr size_t kTailLines = 20;
 constexpr char kHeartbeatVariable[] = "SLIPWAY_HEARTBEAT_FD";
 
-// Blocks the signals that are passed on and reads them from a descriptor;
-// restores the mask at the end.
-class Signals {
- public:
-  Signals() {
-    sigemptyset(&set_);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-                       SIGCONT, SIGALRM, SIGWINCH}) {
-      sigaddset(&set_, signal);
-    }
-    sigprocmask(SIG_BLOCK, &set_, &before_);
-    fd_ = Descriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~Signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-  int fd() const { return fd_.get(); }
-  std::optional<int> Next() {
-    signalfd_siginfo info;
-    if (read(fd_.get(), &info, sizeof(info)) != sizeof(info)) {
-      return std::nullopt;
-    }
-    return static_cast<int>(info.ssi_signo);
-  }
-
- private:
-  sigset_t set_;
-  sigset_t before_;
-  Descriptor fd_;
-};
-
 // One end of a rank's stream, and what is made of it.
 struct Stream {
   Descriptor fd;
   std::unique_ptr<RankOutput> output;
-  std::ostream* console = nullptr;
 };
+
+// The ranks that the console shows.
+std::vector<int> ShownRanks(const SupervisorOptions& options, size_t ranks) {
+  if (options.console_ranks) return *options.console_ranks;
+  std::vector<int> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 struct Rank {
   RankReport report;
@@ -80,7 +59,10 @@ class Supervision {
       : programs_(std::move(programs)),
         options_(options),
         problems_(problems),
-        ranks_(programs_.size()) {
+        ranks_(programs_.size()),
+        out_({ShownRanks(options, ranks_.size()), options.prefix}, options.out),
+        err_({ShownRanks(options, ranks_.size()), options.prefix},
+             options.err) {
     report_.attempt = options.attempt;
   }
 
@@ -96,6 +78,8 @@ class Supervision {
     // Whoever still holds a pipe is killed with the reaper, so the pipes end.
     reaper_->Finish();
     while (AnyStreamOpen()) Turn();
+    out_.Flush(absl::InfiniteFuture());
+    err_.Flush(absl::InfiniteFuture());
     return Finished();
   }
 
@@ -108,49 +92,51 @@ class Supervision {
     return write_ends_.back().get();
   }
 
-  Stream MakeStream(size_t rank, const char* ending, std::ostream* console,
-                    size_t keep) const {
-    const int number = static_cast<int>(rank);
-    const std::vector<int>& shown = options_.console_ranks;
-    const bool on_console =
-        shown.empty() ||
-        std::find(shown.begin(), shown.end(), number) != shown.end();
+  std::unique_ptr<RankOutput> MakeOutput(size_t rank, const char* ending,
+                                         ConsoleLines& console,
+                                         size_t keep) const {
     std::string file =
         options_.log_dir.empty()
             ? ""
-            : absl::StrCat(options_.log_dir, "/rank", number, ".", ending);
-    return {.output = std::make_unique<RankOutput>(
-                OutputOptions{.prefix = ExpandPrefix(options_.prefix, number),
-                              .file = std::move(file),
-                              .on_console = on_console,
-                              .keep = keep}),
-            .console = console};
+            : absl::StrCat(options_.log_dir, "/rank", rank, ".", ending);
+    return std::make_unique<RankOutput>(
+        OutputOptions{.rank = static_cast<int>(rank),
+                      .file = std::move(file),
+                      .keep = keep},
+        &console);
   }
 
   absl::Status MakePipes() {
     for (size_t i = 0; i < ranks_.size(); ++i) {
-      Rank& rank = ranks_[i];
-      RankProgram& program = programs_[i];
-      rank.report.rank = static_cast<int>(i);
-      rank.out = MakeStream(i, "out", options_.out, 0);
-      rank.err = MakeStream(i, "err", options_.err, kTailLines);
-      absl::StatusOr<int> out = WriteEnd(rank.out.fd);
-      if (!out.ok()) return out.status();
-      absl::StatusOr<int> err = WriteEnd(rank.err.fd);
-      if (!err.ok()) return err.status();
-      absl::StatusOr<int> beat = WriteEnd(rank.heartbeat);
-      if (!beat.ok()) return beat.status();
-      program.stdout_fd = *out;
-      program.stderr_fd = *err;
-      program.inherited_fds.push_back(*beat);
-      program.environment.push_back(
-          absl::StrCat(kHeartbeatVariable, "=", *beat));
-      if (i == 0) continue;  // rank 0 keeps the launcher's stdin
-      absl::StatusOr<Pipe> empty = MakePipe();
-      if (!empty.ok()) return empty.status();
-      program.stdin_fd = empty->read.get();
-      write_ends_.push_back(std::move(empty->read));
+      absl::Status status = MakePipesOf(i);
+      if (!status.ok()) return status;
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status MakePipesOf(size_t i) {
+    Rank& rank = ranks_[i];
+    RankProgram& program = programs_[i];
+    rank.report.rank = static_cast<int>(i);
+    rank.out.output = MakeOutput(i, "out", out_, 0);
+    rank.err.output = MakeOutput(i, "err", err_, kTailLines);
+    absl::StatusOr<int> out = WriteEnd(rank.out.fd);
+    if (!out.ok()) return out.status();
+    absl::StatusOr<int> err = WriteEnd(rank.err.fd);
+    if (!err.ok()) return err.status();
+    absl::StatusOr<int> beat = WriteEnd(rank.heartbeat);
+    if (!beat.ok()) return beat.status();
+    // A rank must not wait for a launcher that is stopped.
+    MakeNonBlocking(*beat);
+    program.stdout_fd = *out;
+    program.stderr_fd = *err;
+    program.inherited_fds.push_back(*beat);
+    program.environment.push_back(absl::StrCat(kHeartbeatVariable, "=", *beat));
+    if (i == 0) return absl::OkStatus();  // keeps the launcher's stdin
+    absl::StatusOr<Pipe> empty = MakePipe();
+    if (!empty.ok()) return empty.status();
+    program.stdin_fd = empty->read.get();
+    write_ends_.push_back(std::move(empty->read));
     return absl::OkStatus();
   }
 
@@ -175,11 +161,14 @@ class Supervision {
       }
     }
     poll(fds.data(), fds.size(), Timeout());
+    const absl::Time now = absl::Now();
     for (Rank& rank : ranks_) {
-      Drain(rank.out);
-      Drain(rank.err);
+      Drain(rank.out, now);
+      Drain(rank.err, now);
       TakeHeartbeats(rank);
     }
+    out_.Flush(now);
+    err_.Flush(now);
     while (const std::optional<int> signal = signals_.Next()) {
       PassOn(*signal);
     }
@@ -188,7 +177,7 @@ class Supervision {
   }
 
   int Timeout() const {
-    absl::Time next = deadline_;
+    absl::Time next = std::min({deadline_, out_.Deadline(), err_.Deadline()});
     if (options_.heartbeat_timeout > absl::ZeroDuration()) {
       for (const Rank& rank : ranks_) {
         if (rank.running) {
@@ -201,18 +190,18 @@ class Supervision {
     return static_cast<int>(std::clamp<int64_t>(left + 1, 0, 1 << 30));
   }
 
-  void Drain(Stream& stream) {
+  static void Drain(Stream& stream, absl::Time now) {
     char bytes[64 << 10];
     while (stream.fd) {
       const ssize_t got = read(stream.fd.get(), bytes, sizeof(bytes));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
       if (got <= 0) {
-        stream.output->Finish(*stream.console);
+        stream.output->Finish(now);
         stream.fd.Close();
         return;
       }
-      stream.output->Take({bytes, static_cast<size_t>(got)}, *stream.console);
+      stream.output->Take({bytes, static_cast<size_t>(got)}, now);
     }
   }
 
@@ -227,6 +216,8 @@ class Supervision {
   }
 
   void PassOn(int signal) {
+    if (signal == SIGTSTP) return Suspend();
+    if (signal == SIGCONT) ExcuseHeartbeats();
     reaper_->Signal(-1, signal);
     if (signal != SIGINT && signal != SIGTERM) return;
     report_.interrupted = true;
@@ -234,6 +225,20 @@ class Supervision {
     deadline_ = std::min(
         deadline_, stopping_ ? absl::Now() : absl::Now() + options_.grace);
     stopping_ = true;
+  }
+
+  // The ranks have no terminal that could stop them. SIGCONT, when it comes, is
+  // passed on as any other signal.
+  void Suspend() {
+    reaper_->Signal(-1, SIGSTOP);
+    raise(SIGSTOP);
+  }
+
+  void ExcuseHeartbeats() {
+    for (Rank& rank : ranks_) {
+      if (rank.last_beat != absl::InfiniteFuture())
+        rank.last_beat = absl::Now();
+    }
   }
 
   void TakeEvent() {
@@ -365,8 +370,10 @@ class Supervision {
   std::vector<RankProgram> programs_;
   const SupervisorOptions& options_;
   Problems& problems_;
-  Signals signals_;
+  ForwardedSignals signals_;
   std::vector<Rank> ranks_;
+  ConsoleLines out_;
+  ConsoleLines err_;
   std::vector<Descriptor> write_ends_;
   std::optional<Reaper> reaper_;
   AttemptReport report_;

@@ -4,13 +4,15 @@
 //
 // All catchable signals are passed on to every rank. SIGINT and SIGTERM also
 // start the grace period, at the end of which SIGKILL follows; a second one
-// ends it at once. When a rank fails, the others get SIGTERM and the same grace
-// period. When Supervise returns, no descendant of any rank is left.
+// ends it at once. SIGTSTP stops the ranks and then this process, until
+// SIGCONT. When a rank fails, the others get SIGTERM and the same grace period.
+// When Supervise returns, no descendant of any rank is left.
 //
 // For the main thread of a process without other threads.
 #ifndef SLIPWAY_LAUNCHER_SUPERVISOR_SUPERVISOR_H_
 #define SLIPWAY_LAUNCHER_SUPERVISOR_SUPERVISOR_H_
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -30,11 +32,11 @@ struct SupervisorOptions {
   // A rank that has written a heartbeat and then none for this long is ended;
   // zero: never.
   absl::Duration heartbeat_timeout = absl::ZeroDuration();
-  // Folder for rank<N>.out and rank<N>.err; "": none.
+  // Folder for rank<N>.out and rank<N>.err, which are appended to; "": none.
   std::string log_dir;
   std::string prefix = "[{rank}] ";
-  // The ranks that the console shows; empty: all.
-  std::vector<int> console_ranks;
+  // The ranks that the console shows; absent: all.
+  std::optional<std::vector<int>> console_ranks;
   int attempt = 0;
   // Where the ranks' output goes; must outlive the call.
   std::ostream* out = nullptr;

@@ -160,4 +160,9 @@ CgroupLimits ReadCgroupLimits(const std::string& root) {
   return limits;
 }
 
+std::string OwnCgroup2(const std::string& root) {
+  const std::optional<Group> group = FindGroup(root, "");
+  return group ? group->group.string() : "";
+}
+
 }  // namespace slipway::launcher

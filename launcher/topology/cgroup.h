@@ -26,6 +26,10 @@ struct CgroupLimits {
 // found under it. What cannot be read limits nothing.
 CgroupLimits ReadCgroupLimits(const std::string& root);
 
+// The folder of this process's own group in the version 2 hierarchy; "" without
+// one.
+std::string OwnCgroup2(const std::string& root);
+
 }  // namespace slipway::launcher
 
 #endif  // SLIPWAY_LAUNCHER_TOPOLOGY_CGROUP_H_

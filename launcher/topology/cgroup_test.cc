@@ -82,6 +82,16 @@ TEST(Cgroup, FallsBackToTheMountInAContainer) {
   EXPECT_EQ(limits.cpus->ToString(), "2-3");
 }
 
+TEST(Cgroup, KnowsItsOwnGroup) {
+  const std::string root = Root({
+      {"proc/self/mounts", kV2Mount},
+      {"proc/self/cgroup", "0::/jobs/a\n"},
+      {"sys/fs/cgroup/jobs/a/cgroup.procs", ""},
+  });
+  EXPECT_EQ(OwnCgroup2(root), root + "/sys/fs/cgroup/jobs/a");
+  EXPECT_EQ(OwnCgroup2(Root({})), "");
+}
+
 TEST(Cgroup, UnlimitedQuotaOfVersion1IsNone) {
   const CgroupLimits limits = ReadCgroupLimits(Root({
       {"proc/self/mounts", "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"},

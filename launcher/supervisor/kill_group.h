@@ -1,0 +1,47 @@
+// A control group of the ranks' own, where the kernel lets us make one: it ends
+// all that is in it at once, however fast that forks.
+//
+//   KillGroup group = KillGroup::Make();
+//   // in each rank, before exec:
+//   group.Enter();
+//   // when all must end:
+//   group.Kill();
+//   group.Remove();
+//
+// Needs a cgroup 2 hierarchy in which this process's group can be written:
+// root, or a group that was delegated. Elsewhere all calls do nothing, and the
+// reaper finds its descendants by itself. Enter and Kill are async-signal-safe.
+#ifndef SLIPWAY_LAUNCHER_SUPERVISOR_KILL_GROUP_H_
+#define SLIPWAY_LAUNCHER_SUPERVISOR_KILL_GROUP_H_
+
+#include <string>
+
+#include "launcher/supervisor/pipes.h"
+
+namespace slipway::launcher {
+
+class KillGroup {
+ public:
+  // Beneath this process's own group; the folder's name has this process's id.
+  static KillGroup Make();
+
+  // Whether there is a group.
+  bool exists() const { return static_cast<bool>(kill_); }
+  const std::string& folder() const { return folder_; }
+
+  // Puts the calling process into the group.
+  void Enter() const;
+  // Sends SIGKILL to everything in it.
+  void Kill() const;
+  // Once nothing is left in it.
+  void Remove() const;
+
+ private:
+  std::string folder_;
+  Descriptor members_;
+  Descriptor kill_;
+};
+
+}  // namespace slipway::launcher
+
+#endif  // SLIPWAY_LAUNCHER_SUPERVISOR_KILL_GROUP_H_

@@ -1,0 +1,47 @@
+#include "launcher/supervisor/kill_group.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gtest/gtest.h"
+
+namespace slipway::launcher {
+namespace {
+
+// Where this process may make groups, else the test has nothing to see.
+TEST(KillGroup, EndsWhoeverIsInIt) {
+  const KillGroup group = KillGroup::Make();
+  if (!group.exists()) GTEST_SKIP() << "no writable cgroup 2 here";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    group.Enter();
+    setsid();
+    if (write(ready[1], "x", 1) != 1) _exit(1);
+    while (true) pause();
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  group.Kill();
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  group.Remove();
+  EXPECT_FALSE(std::filesystem::exists(group.folder()));
+}
+
+TEST(KillGroup, DoesNothingWithoutAGroup) {
+  const KillGroup group;
+  EXPECT_FALSE(group.exists());
+  group.Enter();
+  group.Kill();
+  group.Remove();
+}
+
+}  // namespace
+}  // namespace slipway::launcher
