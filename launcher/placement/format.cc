@@ -7,6 +7,21 @@
 #include "launcher/placement/placement.h"
 
 namespace slipway::launcher {
+namespace {
+
+const char* Explanation(const std::string& reason) {
+  if (reason == "remainder") {
+    return "no even share of them for every rank; see --remainder, --policy, "
+           "--allow_straddle";
+  }
+  if (reason == "smt") {
+    return "further hardware threads of cores in use; see --smt";
+  }
+  if (reason == "reserved") return "left to the system by --reserve_cores";
+  return "outside this process's affinity mask or cgroup";
+}
+
+}  // namespace
 
 std::string FormatPlacement(const Placement& placement) {
   std::string text =
@@ -26,7 +41,8 @@ std::string FormatPlacement(const Placement& placement) {
     reasons[unused.reason].insert(unused.cpu);
   }
   for (const auto& [reason, cpus] : reasons) {
-    absl::StrAppend(&text, "unused: ", cpus.ToString(), " (", reason, ")\n");
+    absl::StrAppend(&text, "unused: ", cpus.ToString(), " (", reason, ": ",
+                    Explanation(reason), ")\n");
   }
   return text;
 }

@@ -187,6 +187,20 @@ std::vector<int> MemoryNodes(const Topology& machine,
   return {nodes.begin(), nodes.end()};
 }
 
+// Ranks use the GPUs in their order: each piece goes to the rank whose GPU lies
+// on its node, as far as there is one.
+void OrderByGpus(const std::vector<Gpu>& gpus, std::vector<Pool>& pieces) {
+  for (size_t rank = 0; rank < std::min(gpus.size(), pieces.size()); ++rank) {
+    const auto near =
+        std::find_if(pieces.begin() + static_cast<ptrdiff_t>(rank),
+                     pieces.end(), [&](const Pool& piece) {
+                       return piece.front().numa_node == gpus[rank].numa_node;
+                     });
+    if (near == pieces.end()) continue;
+    std::rotate(pieces.begin() + static_cast<ptrdiff_t>(rank), near, near + 1);
+  }
+}
+
 RankPlacement Describe(int rank, const Pool& cores, const Topology& machine,
                        const PlacementRequest& request) {
   RankPlacement result = {.rank = rank, .cpus = Mask(cores, request)};
@@ -273,6 +287,7 @@ std::optional<Placement> Place(const Topology& machine,
     if (!CanServe(cores, request, problems)) return std::nullopt;
     dealt = Deal(cores, request, problems);
     if (dealt.empty()) return std::nullopt;
+    OrderByGpus(machine.gpus, dealt);
   }
   Placement placement;
   for (size_t i = 0; i < dealt.size(); ++i) {

@@ -74,6 +74,8 @@ struct RankPlacement {
   std::vector<int> memory_nodes;  // where its memory shall lie
   // OMP_NUM_THREADS: of the mask, within the machine's CPU quota.
   int threads = 1;
+  // The machine's GPUs go to the ranks in their order; where it can be, a
+  // rank's cores are on its GPU's node.
   std::optional<int> gpu;
   bool straddles = false;  // spans packages
 };

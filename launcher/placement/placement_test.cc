@@ -182,6 +182,15 @@ TEST(Place, PutsMemoryOnNodesThatHaveSome) {
   EXPECT_EQ(placement->ranks[3].memory_nodes, std::vector<int>({3}));
 }
 
+TEST(Place, PutsRanksOnTheNodesOfTheirGpus) {
+  Topology machine = Machine(kIntel);
+  machine.gpus = {{.index = 0, .numa_node = 1},
+                  {.index = 1, .numa_node = 0},
+                  {.index = 2, .numa_node = -1}};
+  EXPECT_EQ(Summary(machine, {.num_processes = 2}), "4-7 0-3");
+  EXPECT_EQ(Summary(machine, {.num_processes = 4}), "4-5 0-1 2-3 6-7");
+}
+
 TEST(Place, TakesExplicitListsAtTheirWord) {
   EXPECT_EQ(
       Summary(Machine("pack:1 [numa] core:4 pu:1"),
@@ -286,13 +295,16 @@ TEST(FormatPlacement, PrintsATable) {
   Problems problems;
   const auto placement = Place(Machine(kIntel), {.num_processes = 3}, problems);
   ASSERT_TRUE(placement);
-  EXPECT_EQ(FormatPlacement(*placement),
-            "rank  CPUs                 package  node     memory   threads\n"
-            "0     0-1                  0        0        0        2\n"
-            "1     2-3                  0        0        0        2\n"
-            "2     4-6                  1        1        1        3\n"
-            "unused: 7,15 (remainder)\n"
-            "unused: 8-14 (smt)\n");
+  EXPECT_EQ(
+      FormatPlacement(*placement),
+      "rank  CPUs                 package  node     memory   threads\n"
+      "0     0-1                  0        0        0        2\n"
+      "1     2-3                  0        0        0        2\n"
+      "2     4-6                  1        1        1        3\n"
+      "unused: 7,15 (remainder: no even share of them for every rank; see "
+      "--remainder, --policy, --allow_straddle)\n"
+      "unused: 8-14 (smt: further hardware threads of cores in use; see "
+      "--smt)\n");
 }
 
 }  // namespace
