@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
 namespace slipway::launcher {
@@ -22,6 +23,11 @@ constexpr const char* kBindingVariables[] = {
     "KMP_HW_SUBSET",     "KMP_LIBRARY",         "KMP_PLACE_THREADS",
     "KMP_SETTINGS",      "KMP_TOPOLOGY_METHOD", "OMP_PLACES",
     "OMP_PROC_BIND"};
+
+// What a launch around this one may have set, and would be wrong in a rank.
+constexpr const char* kOuterLaunch[] = {"MASTER_PORT", "SLIPWAY_HEARTBEAT_FD",
+                                        "SLIPWAY_PLAN_HASH", "SLIPWAY_STORE_FD",
+                                        "SLIPWAY_SPAWN"};
 
 struct AllocatorLibrary {
   Allocator allocator;
@@ -46,6 +52,21 @@ void TuneGlibc(std::map<std::string, std::string>& set) {
   set["MALLOC_TOP_PAD_"] = "268435456";
 }
 
+bool IsAllocator(absl::string_view library) {
+  return absl::StrContains(library, "libjemalloc.so") ||
+         absl::StrContains(library, "libtcmalloc");
+}
+
+// `library`, then what the user preloads; the list is split as the loader does.
+std::string Preload(const std::string& library, const std::string& users) {
+  std::string preload = library;
+  for (absl::string_view other :
+       absl::StrSplit(users, absl::ByAnyChar(": "), absl::SkipEmpty())) {
+    if (!IsAllocator(other)) absl::StrAppend(&preload, ":", other);
+  }
+  return preload;
+}
+
 void SetAllocator(const EnvironmentRequest& request,
                   std::map<std::string, std::string>& set) {
   if (request.allocator == Allocator::kTuned) TuneGlibc(set);
@@ -55,9 +76,7 @@ void SetAllocator(const EnvironmentRequest& request,
         "dirty_decay_ms:-1,muzzy_decay_ms:-1";
   }
   if (request.allocator_library.empty()) return;
-  set["LD_PRELOAD"] = absl::StrCat(request.allocator_library,
-                                   request.user_preload.empty() ? "" : ":",
-                                   request.user_preload);
+  set["LD_PRELOAD"] = Preload(request.allocator_library, request.user_preload);
 }
 
 std::string NameOf(const std::string& entry) {
@@ -81,16 +100,29 @@ EnvironmentPlan RankEnvironment(const EnvironmentRequest& request,
       {"LOCAL_WORLD_SIZE", absl::StrCat(request.local_world_size)},
       {"GROUP_RANK", absl::StrCat(request.group_rank)},
       {"MASTER_ADDR", request.master_addr},
-      {"MASTER_PORT", absl::StrCat(request.master_port)},
       {"OMP_NUM_THREADS", absl::StrCat(rank.threads)},
       {"SLIPWAY_CPUS", rank.cpus.ToString()},
       {"SLIPWAY_RESTART", absl::StrCat(request.restart)},
       {"SLIPWAY_AUTO_LR", request.auto_lr ? "1" : "0"},
   };
+  if (request.master_port != 0) {
+    plan.set["MASTER_PORT"] = absl::StrCat(request.master_port);
+  }
   if (!request.plan_hash.empty()) {
     plan.set["SLIPWAY_PLAN_HASH"] = request.plan_hash;
   }
   if (request.shared_cores) plan.set["OMP_WAIT_POLICY"] = "passive";
+  SetAllocator(request, plan.set);
+  plan.unset.assign(std::begin(kBindingVariables), std::end(kBindingVariables));
+  plan.unset.insert(plan.unset.end(), std::begin(kOuterLaunch),
+                    std::end(kOuterLaunch));
+  return plan;
+}
+
+EnvironmentPlan ShellEnvironment(const EnvironmentRequest& request,
+                                 int threads) {
+  EnvironmentPlan plan;
+  plan.set["OMP_NUM_THREADS"] = absl::StrCat(threads);
   SetAllocator(request, plan.set);
   plan.unset.assign(std::begin(kBindingVariables), std::end(kBindingVariables));
   return plan;

@@ -42,7 +42,8 @@ struct EnvironmentRequest {
   bool auto_lr = true;
   // Ranks share cores (or hold more threads than CPUs): waiting threads sleep.
   bool shared_cores = false;
-  // LD_PRELOAD of the user, kept behind ours.
+  // LD_PRELOAD of the user, kept behind ours. jemalloc and tcmalloc in it give
+  // way to the allocator that is preloaded: there can be one.
   std::string user_preload;
 };
 
@@ -51,8 +52,15 @@ struct EnvironmentPlan {
   std::vector<std::string> unset;
 };
 
+// Without a master_port (0) MASTER_PORT is left out: it is not known yet.
 EnvironmentPlan RankEnvironment(const EnvironmentRequest& request,
                                 const RankPlacement& rank);
+
+// What a shell sets before it starts a program by itself: `launcher env`. Of
+// the request, the allocator and the user's preload count. Setting it twice
+// changes nothing more.
+EnvironmentPlan ShellEnvironment(const EnvironmentRequest& request,
+                                 int threads);
 
 // The path of an installed jemalloc or tcmalloc; "" with an error appended,
 // naming the package, if there is none (or the allocator needs none: "" alone).

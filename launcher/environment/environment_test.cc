@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
@@ -51,6 +52,33 @@ TEST(RankEnvironment, KeepsTheUsersPreload) {
   EXPECT_THAT(
       plan.set,
       Contains(Pair("LD_PRELOAD", "/lib/libjemalloc.so.2:/home/me/mine.so")));
+}
+
+TEST(RankEnvironment, PreloadsOneAllocatorOnly) {
+  const EnvironmentRequest request = {
+      .allocator = Allocator::kTcmalloc,
+      .allocator_library = "/lib/libtcmalloc_minimal.so.4",
+      .user_preload =
+          "/lib/libtcmalloc_minimal.so.4:/lib/libjemalloc.so.2 /mine.so"};
+  EXPECT_THAT(
+      RankEnvironment(request, SomeRank()).set,
+      Contains(Pair("LD_PRELOAD", "/lib/libtcmalloc_minimal.so.4:/mine.so")));
+}
+
+TEST(RankEnvironment, LeavesNothingOfALaunchAroundIt) {
+  const EnvironmentPlan plan = RankEnvironment({}, SomeRank());
+  EXPECT_EQ(plan.set.count("MASTER_PORT"), 0u);
+  EXPECT_THAT(Apply(plan, {"SLIPWAY_STORE_FD=5", "SLIPWAY_HEARTBEAT_FD=6",
+                           "SLIPWAY_PLAN_HASH=7", "MASTER_PORT=8"}),
+              ElementsAreArray(Apply(plan, {})));
+}
+
+TEST(ShellEnvironment, SetsNoRank) {
+  const EnvironmentPlan plan = ShellEnvironment({}, 3);
+  EXPECT_THAT(plan.set, Contains(Pair("OMP_NUM_THREADS", "3")));
+  EXPECT_THAT(plan.set, Contains(Pair("MALLOC_TRIM_THRESHOLD_", "-1")));
+  EXPECT_EQ(plan.set.count("RANK"), 0u);
+  EXPECT_THAT(plan.unset, Contains("KMP_AFFINITY"));
 }
 
 TEST(RankEnvironment, TunesGlibcUnlessAskedNotTo) {
