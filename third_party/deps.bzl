@@ -27,6 +27,20 @@ def slipway_test_repositories():
         requirements = Label("//third_party/super_gradients:requirements.txt"),
         title = "super-gradients",
     )
+    pypi_repository(
+        name = "tensorboard",
+        build_file = Label("//third_party/tensorboard:tensorboard.BUILD"),
+        keep = [
+            "absl/*",
+            "google/*",
+            "numpy/*",
+            "numpy.libs/*",
+            "tensorboard/*.py",
+        ],
+        megabytes = 23,
+        requirements = Label("//third_party/tensorboard:requirements.txt"),
+        title = "tensorboard",
+    )
 
 def _stand_in_impl(rctx):
     for entry in rctx.path(rctx.attr.workspace).dirname.readdir():

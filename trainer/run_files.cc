@@ -5,8 +5,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "trainer/report/json_lines.h"
+#include "trainer/report/tensorboard.h"
 
 namespace slipway {
+namespace {
+
+// As in SuperGradients, it is watched unless the recipe says no.
+bool WatchesTheSystem(const recipe::Node& recipe) {
+  const recipe::Node* wanted =
+      recipe.FindPath("training_hyperparams.sg_logger_params.monitor_system");
+  return wanted == nullptr || !wanted->is_bool() || wanted->AsBool();
+}
+
+}  // namespace
 
 absl::Status StartRunFolder(const std::string& path,
                             const RunFolderRequest& request,
@@ -21,6 +32,10 @@ absl::Status StartRunFolder(const std::string& path,
   auto lines = JsonLinesReporter::Open(absl::StrCat(path, "/metrics.jsonl"));
   if (!lines.ok()) return lines.status();
   trainer.AddReporter(*std::move(lines));
+  trainer.AddReporter(std::make_unique<TensorBoardReporter>(
+      TensorBoardOptions{.folder = path,
+                         .recipe = recipe.ToJson(),
+                         .monitor_system = WatchesTheSystem(recipe)}));
   trainer.AddReporter(
       std::make_unique<ResultReporter>(absl::StrCat(path, "/result.json")));
   return absl::OkStatus();

@@ -14,8 +14,8 @@
 namespace slipway {
 
 // Creates the folder at `path` (CreateRunFolder) with recipe.yaml, plan.txt and
-// plan.json, and gives `trainer` the reporters of metrics.jsonl and
-// result.json.
+// plan.json, and gives `trainer` the reporters of metrics.jsonl, TensorBoard's
+// event file and result.json.
 absl::Status StartRunFolder(const std::string& path,
                             const RunFolderRequest& request,
                             const recipe::Node& recipe, const plan::Plan& plan,

@@ -20,6 +20,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 std::vector<json> Lines(const std::string& path) {
   std::vector<json> lines;
@@ -55,7 +56,8 @@ TEST(Digits, LeaveARunFolderWithEverything) {
   const std::string files = OnlyRun(folder, "digits_resnet");
   EXPECT_THAT(
       FilesIn(files),
-      ElementsAre("ckpt_best.pth", "ckpt_latest.pth", "metrics.jsonl",
+      ElementsAre("ckpt_best.pth", "ckpt_latest.pth",
+                  StartsWith("events.out.tfevents."), "metrics.jsonl",
                   "plan.json", "plan.txt", "recipe.yaml", "result.json"));
   EXPECT_TRUE(std::filesystem::equivalent(
       folder + "/checkpoints/digits_resnet/latest", files));

@@ -17,6 +17,8 @@ BeginReport DescribeRun(const Run& run) {
   begin.experiment_name = run.options.experiment_name;
   begin.device = DeviceName(run.state.device);
   begin.world_size = run.state.world_size;
+  begin.first_epoch = run.finished_epochs;
+  begin.first_step = run.state.step;
   begin.max_epochs = run.hyperparams().max_epochs;
   begin.batches_per_epoch = run.state.batches_per_epoch;
   begin.train_samples = run.parts.train_loader->dataset().size();
@@ -72,6 +74,9 @@ void StepReporter::Report(const std::function<double()>& loss) {
   report.batch = run_.batches_done;
   report.step = run_.state.step - 1;
   report.logged = report.step % run_.hyperparams().log_every == 0;
+  if (report.logged || std::exchange(first_, false)) {
+    report.learning_rates = LearningRates();
+  }
   if (report.logged) {
     report.loss = loss();
     FillLogged(report);
@@ -80,7 +85,6 @@ void StepReporter::Report(const std::function<double()>& loss) {
 }
 
 void StepReporter::FillLogged(StepReport& report) {
-  report.learning_rates = LearningRates();
   const Clock::time_point now = Clock::now();
   const double seconds =
       std::chrono::duration<double>(now - logged_at_).count();

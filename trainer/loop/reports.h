@@ -50,6 +50,7 @@ class StepReporter {
   std::chrono::steady_clock::time_point logged_at_;
   int64_t logged_samples_;
   double logged_wait_ = 0;
+  bool first_ = true;
 };
 
 }  // namespace slipway::loop

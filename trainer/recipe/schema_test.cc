@@ -168,8 +168,7 @@ TEST(Schema, RefusesWhatNothingHonoursYetUnlessItAsksForNothing) {
                     "  precise_bn: true\n"
                     "  precise_bn_batch_size: 8\n"
                     "  average_best_models: false\n"
-                    "  sg_logger: wandb_sg_logger\n"
-                    "  sg_logger_params: {monitor_system: off}\n"
+                    "  sg_logger_params: {launch_tensorboard: on}\n"
                     "pre_launch_callbacks_list: []\n"
                     "checkpoint_params: {pretrained_weights: coco}\n"),
             R"(error: nothing honours "training_hyperparams.precise_bn" yet
@@ -180,16 +179,16 @@ error: nothing honours "training_hyperparams.precise_bn_batch_size" yet
   detail: found 8
   where:  x.yaml:3:26
   hint:   remove it, or give it its default, null
-error: nothing honours "training_hyperparams.sg_logger" yet
-  detail: found "wandb_sg_logger"
-  where:  x.yaml:5:14
-  hint:   remove it, or give it its default, "base_sg_logger"
+error: nothing honours "training_hyperparams.sg_logger_params.launch_tensorboard" yet
+  detail: found true
+  where:  x.yaml:5:42
+  hint:   remove it, or give it its default, false
 error: nothing honours "checkpoint_params.pretrained_weights" yet
   detail: found "coco"
-  where:  x.yaml:8:41
+  where:  x.yaml:7:41
   hint:   remove it, or give it its default, null
 note: keys that nothing honours yet are at their defaults
-  detail: average_best_models, monitor_system, pre_launch_callbacks_list
+  detail: average_best_models, pre_launch_callbacks_list
 )");
 }
 

@@ -6,9 +6,10 @@
 //
 // The loop tells every reporter the same things in the same order, on rank 0
 // only and on the training thread: OnBegin; then OnStep, OnEvaluationProgress,
-// OnEpoch and OnEvent as they happen; OnEnd, always, once. Reporters must not
-// throw; one that cannot write says so once through its Status and is then
-// left out, so that a full disk does not end a training.
+// OnEpoch and OnEvent as they happen; OnEnd, always, once. One that cannot
+// write says so once through its Status (or throws) and is then left out, so
+// that a full disk does not end a training. A plugin brings one as a component
+// of kind `reporters`, which a recipe names: training_hyperparams.sg_logger.
 #ifndef SLIPWAY_TRAINER_REPORT_REPORTER_H_
 #define SLIPWAY_TRAINER_REPORT_REPORTER_H_
 
@@ -51,7 +52,8 @@ struct StepReport {
   int64_t batch = 0;  // batches done in this epoch
   int64_t step = 0;   // of this step, from 0
   std::optional<double> loss;
-  // Per parameter group ("default"); filled in logged reports only.
+  // Per parameter group ("default"); filled in logged reports, and in the
+  // first of each epoch.
   NamedValues learning_rates;
   double samples_per_second = 0;
   // Share of the time since the last logged report spent waiting for data.
