@@ -59,6 +59,7 @@ class Assembler {
     BuildSchedule();
     ChooseOptimizer();
     BuildCallbacks();
+    BuildReporter();
   }
 
  private:
@@ -210,6 +211,15 @@ class Assembler {
       running.where = spec.where;
       parts_.hooks->AddCallback(std::move(running));
     }
+  }
+
+  // base_sg_logger is what every run writes anyhow.
+  void BuildReporter() {
+    const std::optional<ComponentSpec> spec =
+        Read(Hyperparam("sg_logger"), "reporter");
+    if (!spec || spec->name == "base_sg_logger") return;
+    auto reporter = Create<Reporter>(components_.reporters, "reporter", *spec);
+    if (reporter != nullptr) parts_.reporters.push_back(std::move(reporter));
   }
 
   const Node& recipe_;

@@ -15,6 +15,7 @@
 //     lr_mode                                  the schedule; none if null
 //     train_metrics_list, valid_metrics_list   the metrics
 //     phase_callbacks                          hooks besides the plugins'
+//     sg_logger                                a reporter besides the trainer's
 //
 // A component is written as `Name`, `{Name: {parameters}}` or `_target_`.
 #ifndef SLIPWAY_TRAINER_LOOP_ASSEMBLE_H_

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "trainer/plugin/exception.h"
+
 namespace slipway::loop {
 namespace {
 
@@ -14,6 +16,15 @@ Problem CannotReport(const absl::Status& status) {
   problem.detail =
       "this reporter is left out from now on; the training goes on";
   return problem;
+}
+
+template <typename Call>
+absl::Status Guarded(const Call& call, Reporter& reporter) {
+  try {
+    return call(reporter);
+  } catch (...) {
+    return CurrentExceptionStatus();
+  }
 }
 
 }  // namespace
@@ -52,7 +63,7 @@ void ReporterList::OnEnd(const EndReport& end) {
 void ReporterList::Tell(const Call& call) {
   Problems failures;
   const auto fails = [&](const std::unique_ptr<Reporter>& reporter) {
-    const absl::Status status = call(*reporter);
+    const absl::Status status = Guarded(call, *reporter);
     if (!status.ok()) failures.push_back(CannotReport(status));
     return !status.ok();
   };

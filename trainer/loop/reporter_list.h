@@ -4,8 +4,8 @@
 //   reporters.Add(std::make_unique<JsonLinesReporter>(...));
 //   reporters.OnStep(step);
 //
-// A reporter that returns an error is left out from then on, and the others
-// hear of it as a warning, once. Not thread-safe.
+// A reporter that returns an error or throws is left out from then on, and the
+// others hear of it as a warning, once. Not thread-safe.
 #ifndef SLIPWAY_TRAINER_LOOP_REPORTER_LIST_H_
 #define SLIPWAY_TRAINER_LOOP_REPORTER_LIST_H_
 

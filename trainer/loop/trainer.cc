@@ -256,6 +256,9 @@ std::unique_ptr<Trainer> Trainer::Create(TrainerParts parts,
         std::vector<RunningPlugin>(), HookRunner::Order());
   }
   run->parts.hooks->set_timing(true);
+  for (auto& reporter : run->parts.reporters) {
+    run->reporters.Add(std::move(reporter));
+  }
   if (!SetUp(*run, problems)) return nullptr;
   return std::unique_ptr<Trainer>(new Trainer(std::move(run)));
 }

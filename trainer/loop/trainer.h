@@ -66,6 +66,8 @@ struct TrainerParts {
                                            Problems&)>
       make_optimizer;
   std::unique_ptr<HookRunner> hooks;  // null: no plugins
+  // Those that the recipe names; AddReporter adds others.
+  std::vector<std::unique_ptr<Reporter>> reporters;
 };
 
 struct TrainerOptions {

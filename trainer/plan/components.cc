@@ -28,6 +28,7 @@ constexpr Place kPlaces[] = {
     {"metrics", "training_hyperparams.valid_metrics_list"},
     {"metrics", "training_hyperparams.test_metrics_list"},
     {"callbacks", "training_hyperparams.phase_callbacks"},
+    {"reporters", "training_hyperparams.sg_logger"},
 };
 
 // Those of each data set, beneath "train", "val" and "test".
@@ -38,9 +39,13 @@ constexpr Place kDatasetPlaces[] = {
     {"transforms", "dataset_params.transforms"},
 };
 
+// SuperGradients' name for the files that every run writes.
+constexpr std::string_view kOwnReporter = "base_sg_logger";
+
 void Add(const char* kind, std::string_view name, const Mark& where,
          std::vector<ComponentUse>& uses) {
-  if (!name.empty()) uses.push_back({kind, std::string(name), where});
+  if (name.empty() || name == kOwnReporter) return;
+  uses.push_back({kind, std::string(name), where});
 }
 
 // A component is written `Name`, `{Name: {parameters}}` or `{_target_: a.Name,

@@ -22,14 +22,14 @@ struct ComponentUse {
   Mark where;
 };
 
-// What a recipe names as architecture, loss, metrics, optimizer, schedule and
-// callbacks, and for each data set (train, val, test) as its loader or data
-// set, transforms, collate and sampler: the plugins that list those names in
-// their manifests are planned with it. Written as `Name`, `{Name:
-// {parameters}}` or
-// `{_target_: module.Name, parameters}`, alone or in a list. What other
-// components take as parameters is not looked into, and `warmup_mode`, which
-// every recipe of SuperGradients has, asks for nothing.
+// What a recipe names as architecture, loss, metrics, optimizer, schedule,
+// callbacks and reporter, and for each data set (train, val, test) as its
+// loader or data set, transforms, collate and sampler: the plugins that list
+// those names in their manifests are planned with it. Written as `Name`,
+// `{Name: {parameters}}` or `{_target_: module.Name, parameters}`, alone or in
+// a list. What other components take as parameters is not looked into;
+// `warmup_mode`, which every recipe of SuperGradients has, asks for nothing,
+// and neither does its reporter `base_sg_logger`.
 std::vector<ComponentUse> ComponentsOf(const recipe::Node& recipe);
 
 }  // namespace slipway::plan

@@ -44,14 +44,15 @@ training_hyperparams:
   train_metrics_list: [Accuracy, Top5]
   valid_metrics_list: [{IoU: {num_classes: 20}}]
   phase_callbacks: [{EarlyStop: {patience: 5}}]
+  sg_logger: {postcard: {to: home}}
 )"),
-      ElementsAre("models resnet18_cifar", "losses CrossEntropyLoss",
-                  "optimizers SGD", "schedules CosineLRScheduler",
-                  "metrics Accuracy", "metrics Top5", "metrics IoU",
-                  "callbacks EarlyStop", "datasets cifar10_train",
-                  "collates DetectionCollateFN", "samplers RepeatAugSampler",
-                  "transforms RandomCrop", "transforms ToTensor",
-                  "datasets cifar10_val", "datasets Mnist"));
+      ElementsAre(
+          "models resnet18_cifar", "losses CrossEntropyLoss", "optimizers SGD",
+          "schedules CosineLRScheduler", "metrics Accuracy", "metrics Top5",
+          "metrics IoU", "callbacks EarlyStop", "reporters postcard",
+          "datasets cifar10_train", "collates DetectionCollateFN",
+          "samplers RepeatAugSampler", "transforms RandomCrop",
+          "transforms ToTensor", "datasets cifar10_val", "datasets Mnist"));
 }
 
 TEST(ComponentsOf, TakesTheLastPartOfATarget) {
@@ -71,6 +72,11 @@ train_dataloader: ''
 dataset_params: {train_dataset_params: {transforms: []}}
 training_hyperparams: {loss: 3, optimizer: {}, lr_mode: {a: 1, b: 2}}
 )"),
+              IsEmpty());
+}
+
+TEST(ComponentsOf, TakesSuperGradientsReporterForTheTrainersOwn) {
+  EXPECT_THAT(UsesOf("training_hyperparams: {sg_logger: base_sg_logger}"),
               IsEmpty());
 }
 
