@@ -84,6 +84,7 @@ struct Module::Impl {
   ForwardWrapper wrapper;
   // The module's name in its parent, for messages.
   std::string name;
+  std::string head;
 
   void CheckNew(const std::string& added) const {
     const auto same = [&](const auto& entry) { return entry.name == added; };
@@ -305,6 +306,13 @@ Child Module::Add(std::string name, std::unique_ptr<Module> module) {
   module->impl_->name = name;
   impl_->children.push_back({std::move(name), std::move(module)});
   return Child(&impl_->children.back().module);
+}
+
+const std::string& Module::head() const { return impl_->head; }
+
+void Module::set_head(std::string child) {
+  CHECK(Find(child) != nullptr) << "no child \"" << child << '"';
+  impl_->head = std::move(child);
 }
 
 Value TensorModule::Forward(const Value& input) {

@@ -115,6 +115,11 @@ class Module {
   absl::StatusOr<std::unique_ptr<Module>> Replace(
       std::string_view path, std::unique_ptr<Module> module);
 
+  // The child that depends on the number of classes ("linear"), as the model's
+  // author has named it: what `finetune` trains alone, and what starts afresh
+  // where a checkpoint has other classes. Empty: none is named.
+  const std::string& head() const;
+
   // Moves every parameter and buffer; gradients are dropped. `dtype` applies
   // to floating-point tensors only.
   void To(at::Device device);
@@ -142,6 +147,7 @@ class Module {
   at::Tensor AddBuffer(std::string name, at::Tensor tensor,
                        bool persistent = true);
   Child Add(std::string name, std::unique_ptr<Module> module);
+  void set_head(std::string child);
 
  private:
   struct Impl;

@@ -1,81 +1,92 @@
-// Loads state dicts into modules.
+#include "trainer/nn/state_dict.h"
+
+#include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/core/GradMode.h"
-#include "trainer/nn/module.h"
+#include "trainer/recipe/problem.h"
 
 namespace slipway::nn {
 namespace {
 
-// How a state dict differs from a module.
-struct Mismatch {
-  std::vector<std::string> missing, unexpected, misshapen;
+// Of each kind of mismatch: a wrong architecture has hundreds.
+constexpr size_t kNamesToTell = 20;
 
-  bool empty() const {
-    return missing.empty() && unexpected.empty() && misshapen.empty();
+void AppendNames(std::string& text, const char* what, size_t all,
+                 const std::vector<std::string>& names) {
+  if (all == 0) return;
+  absl::StrAppend(&text, "\n  ", what, " (", all,
+                  "): ", absl::StrJoin(names, ", "));
+  if (all > names.size()) {
+    absl::StrAppend(&text, " and ", all - names.size(), " more");
   }
-  std::string ToString() const {
-    std::string text;
-    AppendTo(text, "missing", missing);
-    AppendTo(text, "unexpected", unexpected);
-    AppendTo(text, "misshapen", misshapen);
-    return text;
-  }
-  static void AppendTo(std::string& text, const char* what,
-                       const std::vector<std::string>& names) {
-    if (names.empty()) return;
-    absl::StrAppend(&text, "\n  ", what, " (", names.size(),
-                    "): ", absl::StrJoin(names, ", "));
-  }
-};
-
-std::string ShapeDifference(const std::string& name, const at::Tensor& own,
-                            const at::Tensor& given) {
-  return absl::StrCat(name, " is [", absl::StrJoin(given.sizes(), ", "),
-                      "], expected [", absl::StrJoin(own.sizes(), ", "), "]");
 }
 
-// The pairs (the module's tensor, what is to be copied into it).
-using Copies = std::vector<std::pair<at::Tensor, at::Tensor>>;
-
-Mismatch Match(const std::vector<NamedTensor>& own,
-               const std::vector<NamedTensor>& given, Copies& copies) {
-  std::map<std::string_view, at::Tensor> by_name(given.begin(), given.end());
-  std::set<std::string_view> known;
-  Mismatch mismatch;
-  for (const auto& [name, tensor] : own) {
-    known.insert(name);
-    const auto found = by_name.find(name);
-    if (found == by_name.end() || !found->second.defined()) {
-      mismatch.missing.push_back(name);
-    } else if (found->second.sizes() != tensor.sizes()) {
-      mismatch.misshapen.push_back(
-          ShapeDifference(name, tensor, found->second));
-    } else {
-      copies.emplace_back(tensor, found->second);
-    }
-  }
-  for (const auto& [name, tensor] : given) {
-    if (!known.contains(name)) mismatch.unexpected.push_back(name);
-  }
-  return mismatch;
+std::vector<std::string> First(const std::vector<std::string>& names) {
+  const size_t count = std::min(names.size(), kNamesToTell);
+  return {names.begin(), names.begin() + count};
 }
 
 }  // namespace
 
+std::string ShapeText(const at::Tensor& tensor) {
+  return absl::StrCat("[", absl::StrJoin(tensor.sizes(), ", "), "]");
+}
+
+std::string StateDictFit::ToString() const {
+  std::vector<std::string> absent = First(missing);
+  for (std::string& name : absent) {
+    const std::string nearest = NearestName(name, unexpected);
+    if (!nearest.empty()) absl::StrAppend(&name, " (found ", nearest, ")");
+  }
+  std::string text;
+  AppendNames(text, "missing", missing.size(), absent);
+  AppendNames(text, "unexpected", unexpected.size(), First(unexpected));
+  AppendNames(text, "misshapen", misshapen.size(), First(misshapen));
+  return text;
+}
+
+void StateDictFit::CopyFitting() const {
+  const c10::NoGradGuard no_gradients;
+  for (const auto& [own, given] : fitting) own.copy_(given);
+}
+
+StateDictFit CompareStateDicts(const std::vector<NamedTensor>& own,
+                               const std::vector<NamedTensor>& given) {
+  std::map<std::string_view, at::Tensor> by_name(given.begin(), given.end());
+  std::set<std::string_view> known;
+  StateDictFit fit;
+  for (const auto& [name, tensor] : own) {
+    known.insert(name);
+    const auto found = by_name.find(name);
+    if (found == by_name.end() || !found->second.defined()) {
+      fit.missing.push_back(name);
+    } else if (found->second.sizes() != tensor.sizes()) {
+      fit.misshapen.push_back(absl::StrCat(name, " is ",
+                                           ShapeText(found->second),
+                                           ", expected ", ShapeText(tensor)));
+    } else {
+      fit.fitting.emplace_back(tensor, found->second);
+    }
+  }
+  for (const auto& [name, tensor] : given) {
+    if (!known.contains(name)) fit.unexpected.push_back(name);
+  }
+  return fit;
+}
+
 absl::Status LoadStateDict(Module& module,
                            const std::vector<NamedTensor>& state, bool strict) {
-  Copies copies;
-  const Mismatch mismatch = Match(module.StateDict(), state, copies);
-  if (strict && !mismatch.empty()) {
+  const StateDictFit fit = CompareStateDicts(module.StateDict(), state);
+  if (strict && !fit.exact()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the state dict does not fit ", module.kind(), mismatch.ToString()));
+        "the state dict does not fit ", module.kind(), fit.ToString()));
   }
-  const c10::AutoGradMode no_grad(false);
-  for (const auto& [own, given] : copies) own.copy_(given);
+  fit.CopyFitting();
   return absl::OkStatus();
 }
 
