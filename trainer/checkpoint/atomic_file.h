@@ -9,8 +9,8 @@
 // the disk, renames it into place and flushes the folder; until then `path` is
 // as it was. An AtomicFile that is destroyed without Commit leaves nothing.
 //
-// Fault points, in order: write_before, write_after (around each Append),
-// fsync_before, fsync_after, rename_before, rename_after.
+// Fault points: kFileFaultPoints, in this order; those of write are around each
+// Append.
 #ifndef SLIPWAY_TRAINER_CHECKPOINT_ATOMIC_FILE_H_
 #define SLIPWAY_TRAINER_CHECKPOINT_ATOMIC_FILE_H_
 
@@ -22,6 +22,11 @@
 #include "absl/status/statusor.h"
 
 namespace slipway {
+
+// See fault_point.h.
+inline constexpr const char* kFileFaultPoints[] = {
+    "write_before", "write_after",   "fsync_before",
+    "fsync_after",  "rename_before", "rename_after"};
 
 // Used from one thread; movable.
 class AtomicFile {

@@ -95,6 +95,34 @@ PickleValue BestDict(const std::optional<BestResult>& best) {
   return dict;
 }
 
+PickleValue NumbersDict(
+    const std::vector<std::pair<std::string, double>>& numbers) {
+  PickleValue dict = PickleValue::Dict();
+  for (const auto& [name, value] : numbers) {
+    dict.Set(name, PickleValue::Float(value));
+  }
+  return dict;
+}
+
+PickleValue MeanDict(const MeanState& mean) {
+  PickleValue dict = PickleValue::Dict();
+  dict.Set(keys::kSamples, PickleValue::Int(mean.samples));
+  dict.Set(keys::kSums, NumbersDict(mean.sums));
+  return dict;
+}
+
+PickleValue LoopDict(const LoopState& loop) {
+  PickleValue dict = PickleValue::Dict();
+  dict.Set(keys::kWindows, PickleValue::Int(loop.windows));
+  dict.Set(keys::kSamples, PickleValue::Int(loop.samples));
+  dict.Set(keys::kSeconds, PickleValue::Float(loop.seconds));
+  dict.Set(keys::kTrainLoss, MeanDict(loop.train_loss));
+  dict.Set(keys::kMicro, PickleValue::Int(loop.micro));
+  dict.Set(keys::kWindowLoss, MeanDict(loop.window_loss));
+  dict.Set(keys::kSkipReason, PickleValue::String(loop.skip_reason));
+  return dict;
+}
+
 PickleValue MetricsDict(const Checkpoint& checkpoint) {
   PickleValue dict = PickleValue::Dict();
   for (const auto& [split, values] : checkpoint.metrics) {
@@ -116,8 +144,16 @@ PickleValue SlipwayDict(const Checkpoint& checkpoint, Builder& builder) {
   dict.Set(keys::kWorldSize, PickleValue::Int(checkpoint.world_size));
   dict.Set(keys::kSampler, SamplerDict(checkpoint.sampler));
   dict.Set(keys::kRng, builder.Rng(checkpoint.rng));
+  if (!checkpoint.device_rng.empty()) {
+    dict.Set(keys::kDeviceRng, builder.Rng(checkpoint.device_rng));
+  }
   dict.Set(keys::kMeters, builder.Tensors(checkpoint.meters));
   dict.Set(keys::kBest, BestDict(checkpoint.best));
+  dict.Set(keys::kSchedule, NumbersDict(checkpoint.schedule));
+  dict.Set(keys::kLoop, LoopDict(checkpoint.loop));
+  if (!checkpoint.loss.empty()) {
+    dict.Set(keys::kLoss, builder.Named(checkpoint.loss));
+  }
   if (!checkpoint.grads.empty()) {
     dict.Set(keys::kGrads, builder.Named(checkpoint.grads));
   }

@@ -2,9 +2,8 @@
 //
 //   Checkpoint checkpoint;
 //   checkpoint.net = model.StateDict();
-//   absl::Status status = WriteCheckpoint(checkpoint, dir +
-//   "/ckpt_latest.pth"); absl::StatusOr<Checkpoint> back =
-//   ReadCheckpoint(path);
+//   absl::Status status = WriteCheckpoint(checkpoint, path);
+//   absl::StatusOr<Checkpoint> back = ReadCheckpoint(path);
 //
 // The file is PyTorch's zip format: Python reads it with
 // torch.load(path, weights_only=True). Keys are SuperGradients' plus one,
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/nn/module.h"
@@ -47,6 +47,26 @@ struct SavedPluginState {
   PluginState state;
 };
 
+// A mean on its way: what loop::LossMeter has added up. The loss itself has
+// the empty name, its parts their own.
+struct MeanState {
+  int64_t samples = 0;
+  std::vector<std::pair<std::string, double>> sums;
+};
+
+// What the loop counts besides epochs and steps.
+struct LoopState {
+  int64_t windows = 0;   // optimizer steps, with those that were skipped
+  int64_t samples = 0;   // trained on so far, over all ranks
+  double seconds = 0;    // of training, over all runs of it
+  MeanState train_loss;  // of the epoch so far
+  // Of the window that is open (`Checkpoint::grads`): its micro-batches so far,
+  // their loss, and why its step will be skipped (empty: it will not).
+  int64_t micro = 0;
+  MeanState window_loss;
+  std::string skip_reason;
+};
+
 struct Checkpoint {
   // SuperGradients' keys.
   std::vector<nn::NamedTensor> net;
@@ -55,21 +75,44 @@ struct Checkpoint {
   std::vector<std::pair<std::string, OptimizerState>> optimizer;
   std::vector<nn::NamedTensor> scaler;
   std::optional<double> acc;  // the watched metric
-  int64_t epoch = 0;          // finished epochs
+  int64_t epoch = 0;  // finished: trained and, where it is due, validated
   std::map<std::string, std::map<std::string, double>> metrics;  // by split
 
-  // The key "slipway".
+  // The key "slipway"; false in files of other systems, which have none, and
+  // then what follows is not known.
+  bool from_slipway = true;
   std::string plan_hash;
   std::string recipe_yaml;
   int64_t step = 0;
   int world_size = 1;
   SamplerState sampler;
-  std::vector<std::string> rng;    // generator state, per rank
-  std::vector<at::Tensor> meters;  // of the training metrics, mid-epoch
+  std::vector<std::string> rng;         // the CPU generator's state, per rank
+  std::vector<std::string> device_rng;  // the device's, if it is no CPU
+  std::vector<at::Tensor> meters;       // of the training metrics, mid-epoch
   std::optional<BestResult> best;
+  // Rates of the next step by parameter group. A schedule is a function of the
+  // step, so that this is for people and for messages only.
+  std::vector<std::pair<std::string, double>> schedule;
+  LoopState loop;
+  std::vector<nn::NamedTensor> loss;   // tensors of the loss's own
   std::vector<nn::NamedTensor> grads;  // mid-accumulation only
   std::vector<std::pair<std::string, SavedPluginState>> plugins;
+
+  // Not in the file: the wrappers' prefix ("module.", "_orig_mod.") that the
+  // reader took off every name of `net`.
+  std::string stripped_prefix;
 };
+
+// Calls `visit` with every tensor, in a fixed order, and with a path that only
+// it has: "net/conv1.weight", "optimizer/conv1.weight/momentum_buffer",
+// "meters/0", "plugins/ID/NAME". Generator states are no tensors.
+void VisitTensors(
+    const Checkpoint& checkpoint,
+    absl::FunctionRef<void(const std::string& path, const at::Tensor& tensor)>
+        visit);
+
+// The same with tensors that nobody else writes to, where the originals lie.
+Checkpoint Copy(const Checkpoint& checkpoint);
 
 // Tensors are copied to the CPU as they are written; the caller's stay as they
 // are. Errors name the path and the system's reason; an existing file at `path`

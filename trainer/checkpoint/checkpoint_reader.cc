@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -90,6 +91,38 @@ std::string TextAt(const PickleValue& dict, const char* key) {
   return value == nullptr ? "" : value->text();
 }
 
+double NumberAt(const PickleValue& dict, const char* key) {
+  const PickleValue* value = dict.Find(key);
+  return value == nullptr ? 0 : value->number();
+}
+
+std::vector<std::pair<std::string, double>> ReadNumbers(
+    const PickleValue* dict) {
+  std::vector<std::pair<std::string, double>> numbers;
+  if (dict == nullptr) return numbers;
+  for (const auto& [name, value] : dict->entries()) {
+    numbers.emplace_back(name.text(), value.number());
+  }
+  return numbers;
+}
+
+MeanState ReadMean(const PickleValue* dict) {
+  if (dict == nullptr) return {};
+  return {.samples = IntAt(*dict, keys::kSamples),
+          .sums = ReadNumbers(dict->Find(keys::kSums))};
+}
+
+LoopState ReadLoop(const PickleValue* dict) {
+  if (dict == nullptr) return {};
+  return {.windows = IntAt(*dict, keys::kWindows),
+          .samples = IntAt(*dict, keys::kSamples),
+          .seconds = NumberAt(*dict, keys::kSeconds),
+          .train_loss = ReadMean(dict->Find(keys::kTrainLoss)),
+          .micro = IntAt(*dict, keys::kMicro),
+          .window_loss = ReadMean(dict->Find(keys::kWindowLoss)),
+          .skip_reason = TextAt(*dict, keys::kSkipReason)};
+}
+
 SamplerState ReadSampler(const PickleValue* dict) {
   if (dict == nullptr) return {};
   return {.seed = static_cast<uint64_t>(IntAt(*dict, keys::kSeed)),
@@ -99,9 +132,8 @@ SamplerState ReadSampler(const PickleValue* dict) {
 
 std::optional<BestResult> ReadBest(const PickleValue* dict) {
   if (dict == nullptr || !dict->is_dict()) return std::nullopt;
-  const PickleValue* value = dict->Find(keys::kValue);
   return BestResult{.name = TextAt(*dict, keys::kName),
-                    .value = value == nullptr ? 0 : value->number(),
+                    .value = NumberAt(*dict, keys::kValue),
                     .epoch = IntAt(*dict, keys::kEpoch)};
 }
 
@@ -128,6 +160,7 @@ void ReadOptimizer(const PickleValue* dict, Reader& reader,
 
 absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
                          Checkpoint& checkpoint) {
+  checkpoint.from_slipway = dict != nullptr;
   if (dict == nullptr) return absl::OkStatus();
   const int64_t schema = IntAt(*dict, keys::kSchema);
   if (schema > keys::kSchemaVersion) {
@@ -141,8 +174,12 @@ absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
   checkpoint.world_size = static_cast<int>(IntAt(*dict, keys::kWorldSize));
   checkpoint.sampler = ReadSampler(dict->Find(keys::kSampler));
   checkpoint.rng = reader.Rng(dict->Find(keys::kRng));
+  checkpoint.device_rng = reader.Rng(dict->Find(keys::kDeviceRng));
   checkpoint.meters = reader.Tensors(dict->Find(keys::kMeters));
   checkpoint.best = ReadBest(dict->Find(keys::kBest));
+  checkpoint.schedule = ReadNumbers(dict->Find(keys::kSchedule));
+  checkpoint.loop = ReadLoop(dict->Find(keys::kLoop));
+  checkpoint.loss = reader.Named(dict->Find(keys::kLoss));
   checkpoint.grads = reader.Named(dict->Find(keys::kGrads));
   if (const PickleValue* plugins = dict->Find(keys::kPlugins)) {
     for (const auto& [id, state] : plugins->entries()) {
@@ -152,6 +189,34 @@ absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
   return absl::OkStatus();
 }
 
+// The prefix that every name begins with because of a wrapper around the model:
+// DistributedDataParallel's, torch.compile's, or one inside the other's.
+std::string WrapperPrefix(const std::vector<nn::NamedTensor>& tensors) {
+  std::string prefix;
+  while (!tensors.empty()) {
+    std::string longer;
+    for (const char* wrapper : {"module.", "_orig_mod."}) {
+      const std::string candidate = prefix + wrapper;
+      if (tensors[0].first.starts_with(candidate)) longer = candidate;
+    }
+    const bool everywhere =
+        !longer.empty() &&
+        std::all_of(tensors.begin(), tensors.end(), [&](const auto& tensor) {
+          return tensor.first.starts_with(longer);
+        });
+    if (!everywhere) break;
+    prefix = longer;
+  }
+  return prefix;
+}
+
+// Names as the model has them; what was taken off.
+std::string StripWrapperPrefix(std::vector<nn::NamedTensor>& tensors) {
+  const std::string prefix = WrapperPrefix(tensors);
+  for (auto& [name, tensor] : tensors) name.erase(0, prefix.size());
+  return prefix;
+}
+
 // Top-level dicts of tensors other than "net": "ema_net" and its like.
 void ReadExtraNets(const PickleValue& root, Reader& reader,
                    Checkpoint& checkpoint) {
@@ -159,6 +224,7 @@ void ReadExtraNets(const PickleValue& root, Reader& reader,
     if (key.text() == keys::kNet || key.text() == keys::kScaler) continue;
     std::vector<nn::NamedTensor> tensors = reader.Named(&value);
     if (tensors.empty()) continue;
+    StripWrapperPrefix(tensors);
     checkpoint.extra_nets.emplace_back(key.text(), std::move(tensors));
   }
 }
@@ -178,11 +244,14 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
   Checkpoint checkpoint;
   // A bare state dict is a net alone.
   if (root.Find(keys::kNet) == nullptr) {
+    checkpoint.from_slipway = false;
     checkpoint.net = reader.Named(&root);
+    checkpoint.stripped_prefix = StripWrapperPrefix(checkpoint.net);
     if (!reader.status().ok()) return reader.status();
     return checkpoint;
   }
   checkpoint.net = reader.Named(root.Find(keys::kNet));
+  checkpoint.stripped_prefix = StripWrapperPrefix(checkpoint.net);
   ReadExtraNets(root, reader, checkpoint);
   ReadOptimizer(root.Find(keys::kOptimizer), reader, checkpoint);
   checkpoint.scaler = reader.Named(root.Find(keys::kScaler));
