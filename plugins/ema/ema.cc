@@ -34,7 +34,12 @@ absl::StatusOr<std::unique_ptr<Plugin>> Ema::Create(
 
 absl::Status Ema::AfterLoad(CheckpointContext& context) {
   const std::vector<nn::NamedTensor>* found = context.FindTensors("ema_net");
+  const bool updates_known = std::exchange(updates_known_, false);
   if (found != nullptr) {
+    // A file of another system: as many updates as steps.
+    if (!updates_known) updates_ = context.step();
+    // In the middle of a training (a rollback) at once.
+    if (average_ != nullptr) return average_->Load(*found);
     loaded_ = *found;
     return absl::OkStatus();
   }
@@ -97,6 +102,7 @@ absl::Status Ema::LoadState(int version, const PluginState& state) {
   Problems problems;
   recipe::Params params(state.values, "the saved state of ema", problems);
   updates_ = params.Int("updates", {.min = 0});
+  updates_known_ = true;
   return ToStatus(problems);
 }
 

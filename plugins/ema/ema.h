@@ -42,6 +42,7 @@ class Ema : public Plugin {
  private:
   Decay decay_;
   int64_t updates_ = 0;
+  bool updates_known_ = false;              // loaded, since BeforeLoad
   std::unique_ptr<WeightAverage> average_;  // from FitBegin on
   // Loaded, but not yet the average.
   std::optional<std::vector<nn::NamedTensor>> loaded_;

@@ -143,6 +143,78 @@ TEST(Ema, GoesOnFromACheckpointAsIfNothingHadHappened) {
   EXPECT_TRUE(resumed.problems.empty());
 }
 
+// O01 of tests/bug_reports.md: a thousand updates towards w = t / 1000, then
+// one towards 5 after a restart.
+double AverageAfterARestart(const Decay& decay, int64_t total_steps,
+                            int64_t steps_after) {
+  Session before(decay);
+  before.state.total_steps = total_steps;
+  before.net.Set(0, 0, 0);
+  before.Begin();
+  for (int t = 1; t <= 1000; ++t) before.Step(0, 0, t / 1000.0);
+  CheckpointContext saving(before.state);
+  EXPECT_TRUE(before.ema.BeforeSave(saving).ok());
+  const auto saved = before.ema.SaveState();
+
+  Session after(decay);
+  after.state.total_steps = steps_after;
+  CheckpointContext loading(after.state);
+  loading.SetTensors("ema_net", *saving.FindTensors("ema_net"));
+  EXPECT_TRUE(after.ema.LoadState(1, *saved).ok());
+  EXPECT_TRUE(after.ema.AfterLoad(loading).ok());
+  after.Begin();
+  after.Step(0, 0, 5);
+  return after.Evaluated("valid");
+}
+
+TEST(Ema, KeepsItsRampOverARestart) {
+  const Decay ramp = {.decay = 0.9999, .type = DecayType::kExp, .beta = 15};
+  EXPECT_NEAR(ramp.At(1001, 30000), 0.393733, 1e-6);
+  EXPECT_NEAR(AverageAfterARestart(ramp, 30000, 30000), 3.424812, 1e-5);
+  const Decay threshold = {.decay = 0.9999, .type = DecayType::kThreshold};
+  EXPECT_NEAR(threshold.At(1001, 0), 0.991098, 1e-6);
+  EXPECT_LT(AverageAfterARestart(threshold, 0, 0), 1.1);
+}
+
+// Its ramp is that of the longer training from then on.
+TEST(Ema, FollowsTheRampOfATrainingThatWasMadeLonger) {
+  const Decay ramp = {.decay = 0.9999, .type = DecayType::kExp, .beta = 15};
+  const double before = AverageAfterARestart(ramp, 30000, 30000);
+  const double longer = AverageAfterARestart(ramp, 30000, 60000);
+  // Less is kept: 5 counts for more.
+  EXPECT_GT(longer, before);
+  EXPECT_NEAR(5 - (5 - before) * ramp.At(1001, 60000) / ramp.At(1001, 30000),
+              longer, 1e-5);
+}
+
+TEST(Ema, TakesTheStepsForItsUpdatesInAFileOfAnotherSystem) {
+  const Decay ramp = {.decay = 0.9, .type = DecayType::kThreshold};
+  Session run(ramp);
+  run.state.step = 40;
+  CheckpointContext loading(run.state);
+  loading.SetTensors("ema_net", run.net.StateDict());
+  ASSERT_TRUE(run.ema.AfterLoad(loading).ok());
+  run.Begin();
+  run.Step(0, 0, 2);
+  EXPECT_NEAR(run.Evaluated("valid"), 2 - ramp.At(41, 0), 1e-6);
+}
+
+TEST(Ema, GoesBackToACheckpointInTheMiddleOfATraining) {
+  Session run(kHalf);
+  run.Begin();
+  run.Step(0, 0, 3);
+  CheckpointContext context(run.state);
+  ASSERT_TRUE(run.ema.BeforeSave(context).ok());
+  const auto saved = run.ema.SaveState();
+  std::vector<nn::NamedTensor> tensors = *context.FindTensors("ema_net");
+  for (auto& [name, tensor] : tensors) tensor = tensor.clone();
+  run.Step(0, 1, 99);
+  context.SetTensors("ema_net", tensors);
+  ASSERT_TRUE(run.ema.LoadState(1, *saved).ok());
+  ASSERT_TRUE(run.ema.AfterLoad(context).ok());
+  EXPECT_EQ(run.Evaluated("valid"), 2);
+}
+
 TEST(Ema, StartsAnewFromACheckpointWithoutAnAverage) {
   Session run(kHalf);
   CheckpointContext context(run.state);

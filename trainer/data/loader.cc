@@ -63,8 +63,12 @@ class FailedEpoch : public Epoch {
 class LoaderEpoch : public Epoch {
  public:
   LoaderEpoch(const LoaderParts& parts, const LoaderOptions& options,
-              int64_t epoch, int64_t first_batch, int& alive)
-      : alive_(alive), maker_(parts, options, epoch), next_(first_batch) {
+              int64_t epoch, int64_t first_batch, const std::atomic<int>* stop,
+              int& alive)
+      : alive_(alive),
+        maker_(parts, options, epoch),
+        next_(first_batch),
+        stop_(stop) {
     ++alive_;
     if (options.num_workers == 0 || next_ >= maker_.size()) return;
     const PipelineShape shape = {.workers = options.num_workers,
@@ -77,6 +81,10 @@ class LoaderEpoch : public Epoch {
   absl::StatusOr<std::optional<Batch>> Next() override {
     if (next_ >= maker_.size()) return std::nullopt;
     const Stopwatch stopwatch;
+    if (pipeline_ != nullptr && !pipeline_->WaitForNext(stop_)) {
+      seconds_waited_ += stopwatch.seconds();
+      return absl::CancelledError("stopped while waiting for data");
+    }
     BatchMaker::Result made =
         pipeline_ ? pipeline_->Next() : maker_.Make(next_, InOrder);
     seconds_waited_ += stopwatch.seconds();
@@ -103,6 +111,7 @@ class LoaderEpoch : public Epoch {
   int& alive_;
   const BatchMaker maker_;
   int64_t next_;
+  const std::atomic<int>* const stop_;
   std::unique_ptr<Pipeline> pipeline_;
   double seconds_waited_ = 0;
   std::vector<std::string> skipped_;
@@ -129,7 +138,7 @@ std::unique_ptr<Epoch> Loader::Begin(int64_t epoch, int64_t first_batch) {
     return std::make_unique<FailedEpoch>(std::move(status));
   }
   return std::make_unique<LoaderEpoch>(parts_, options_, epoch, first_batch,
-                                       epochs_alive_);
+                                       stop_, epochs_alive_);
 }
 
 int64_t Loader::size() const {

@@ -16,6 +16,7 @@
 #ifndef SLIPWAY_TRAINER_DATA_LOADER_H_
 #define SLIPWAY_TRAINER_DATA_LOADER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -66,7 +67,8 @@ class Epoch {
  public:
   virtual ~Epoch();
   // The next batch, or nullopt at the end. An error names the sample (its file,
-  // if the data set says so); after it the epoch is over.
+  // if the data set says so); after it the epoch is over. CANCELLED is no such
+  // error: see Loader::set_stop.
   virtual absl::StatusOr<std::optional<Batch>> Next() = 0;
   // Seconds this thread waited in Next() since Begin().
   virtual double seconds_waited() const = 0;
@@ -85,6 +87,12 @@ class Loader {
   // sense (batch_size below 1, a rank beyond world_size) are its first error.
   std::unique_ptr<Epoch> Begin(int64_t epoch, int64_t first_batch = 0);
 
+  // Once `*stop` is not zero, a Next() that would have to wait for its batch
+  // returns CANCELLED soon, and may be called again. (With num_workers 0 the
+  // caller makes the batch itself: then nothing waits.) Null: it waits. For
+  // epochs that begin afterwards; `stop` must outlive them.
+  void set_stop(const std::atomic<int>* stop) { stop_ = stop; }
+
   // Batches in an epoch, for this rank.
   int64_t size() const;
   const Dataset& dataset() const;
@@ -101,6 +109,7 @@ class Loader {
 
   LoaderParts parts_;
   LoaderOptions options_;
+  const std::atomic<int>* stop_ = nullptr;
   int epochs_alive_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,10 @@
 
 namespace slipway::data {
 namespace {
+
+// How soon a stop is seen. Whoever sets it is a signal handler, which cannot
+// wake anybody.
+constexpr std::chrono::milliseconds kLookForStop(50);
 
 // Left alone, each of oneTBB's threads would start a team of OpenMP threads of
 // its own for the first large tensor that it meets.
@@ -78,6 +83,7 @@ struct Pipeline::Shared {
 
   void Make(int64_t number, Slot& slot);
   void Wait(const Slot& slot);
+  bool WaitFor(const Slot& slot, std::chrono::milliseconds time);
 };
 
 struct Pipeline::Slot {
@@ -109,6 +115,12 @@ void Pipeline::Shared::Wait(const Slot& slot) {
   done.wait(lock, [&] { return slot.done; });
 }
 
+bool Pipeline::Shared::WaitFor(const Slot& slot,
+                               std::chrono::milliseconds time) {
+  std::unique_lock<std::mutex> lock(mutex);
+  return done.wait_for(lock, time, [&] { return slot.done; });
+}
+
 Pipeline::Pipeline(const BatchMaker& maker, int64_t first_batch,
                    const PipelineShape& shape)
     : shared_(std::make_shared<Shared>(maker)),
@@ -129,6 +141,13 @@ void Pipeline::Begin() {
     shared->Make(number, *slot);
   });
   ++next_;
+}
+
+bool Pipeline::WaitForNext(const std::atomic<int>* stop) {
+  while (!shared_->WaitFor(*slots_.front(), kLookForStop)) {
+    if (stop != nullptr && *stop != 0) return false;
+  }
+  return true;
 }
 
 BatchMaker::Result Pipeline::Next() {

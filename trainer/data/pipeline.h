@@ -10,6 +10,7 @@
 #ifndef SLIPWAY_TRAINER_DATA_PIPELINE_H_
 #define SLIPWAY_TRAINER_DATA_PIPELINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,6 +33,10 @@ class Pipeline {
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
+
+  // Until the next batch is made: true; or until `*stop`, which may be null, is
+  // not zero: false.
+  bool WaitForNext(const std::atomic<int>* stop);
 
   // The next batch, once it is made; at most maker.size() - first_batch times.
   BatchMaker::Result Next();

@@ -16,9 +16,13 @@ void Control::SkipStep(std::string_view reason) {
   skip_reason_ = reason;
 }
 
-void Control::ClearStepRequests() {
+void Control::ClearRequests() {
   save_ = false;
   evaluate_ = false;
+}
+
+void Control::ClearStepRequests() {
+  ClearRequests();
   skip_ = false;
   skip_reason_.clear();
 }

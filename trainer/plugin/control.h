@@ -28,8 +28,10 @@ class Control {
   const std::string& stop_reason() const { return stop_reason_; }
   const std::string& skip_reason() const { return skip_reason_; }
 
-  // For the loop: forgets what has been done.
+  // For the loop: forgets what has been done. Between the micro-batches of a
+  // window ClearRequests leaves alone what was said about its step.
   void ClearStepRequests();
+  void ClearRequests();
 
  private:
   bool stop_ = false;

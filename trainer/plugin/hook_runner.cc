@@ -79,6 +79,10 @@ HookRunner::HookRunner(std::vector<RunningPlugin> plugins, const Order& order)
 HookRunner::~HookRunner() { CloseAll(nullptr); }
 
 void HookRunner::AddCallback(RunningPlugin callback) {
+  const std::string id = callback.id;
+  for (int i = 2; Position(callback.id); ++i) {
+    callback.id = absl::StrCat(id, "#", i);
+  }
   const Call call = {callback.plugin.get(), plugins_.size()};
   for (int i = 0; i < kHookCount; ++i) {
     std::vector<Call>& list = calls_[i];

@@ -54,6 +54,8 @@ struct RunningPlugin {
   plan::OnError on_error = plan::OnError::kFail;
   // Of its checkpoint state, as the manifest declares it.
   int state_version = 1;
+  // A checkpoint without such state cannot be loaded.
+  bool state_required = false;
   // What in the recipe brought it in.
   Mark where = {};
 };
@@ -73,7 +75,8 @@ class HookRunner {
 
   // Adds a hook object that has no manifest (one of a recipe's
   // phase_callbacks): it is called at every hook, after all others; in closing
-  // hooks before them.
+  // hooks before them. The second one of an id becomes "<id>#2", so that
+  // checkpoints tell them apart.
   void AddCallback(RunningPlugin callback);
 
   // Calls `hook` of every plugin that declares it. The first error under

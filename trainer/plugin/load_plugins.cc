@@ -259,6 +259,7 @@ std::vector<RunningPlugin> LoadPlugins(const plan::Plan& plan,
          .plugin = std::move(plugin),
          .on_error = planned.on_error,
          .state_version = manifest.state ? manifest.state->version : 1,
+         .state_required = manifest.state && manifest.state->required_on_load,
          .where = planned.where});
   }
   const bool failed = HasErrors(found);

@@ -29,7 +29,8 @@ class Metric {
   // Name and value of each component. NaN if nothing was added.
   virtual std::vector<std::pair<std::string, double>> Compute() const = 0;
   // Tensors that the core sums over ranks before Compute, and stores in
-  // checkpoints.
+  // checkpoints: all that Update has added up. They are the metric's own: a
+  // resume calls Reset and writes into them.
   virtual std::vector<at::Tensor> Meters() = 0;
   // Whether a larger value of component `name` is a better one.
   virtual bool greater_is_better(const std::string& name) const { return true; }

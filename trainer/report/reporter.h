@@ -32,7 +32,9 @@ struct BeginReport {
   std::string experiment_name;
   std::string device;  // "cpu", "cuda:0"
   int world_size = 1;
-  int64_t first_epoch = 0;  // above zero after a resume
+  // Above zero after a resume: steps from first_step on, and results of epochs
+  // from first_epoch on, are told (again).
+  int64_t first_epoch = 0;
   int64_t first_step = 0;
   int64_t max_epochs = 0;
   int64_t batches_per_epoch = 0;
