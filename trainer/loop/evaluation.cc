@@ -56,6 +56,10 @@ class Pass {
     std::unique_ptr<data::Epoch> pass = evaluation_.loader->Begin(0);
     for (int64_t done = 0; done < batches && result.complete;) {
       absl::StatusOr<std::optional<data::Batch>> batch = pass->Next();
+      if (absl::IsCancelled(batch.status())) {
+        result.complete = false;
+        break;
+      }
       if (!batch.ok()) return batch.status();
       if (!batch->has_value()) break;
       state_.batch = **std::move(batch);
@@ -66,6 +70,7 @@ class Pass {
       }
     }
     result.skipped_samples = pass->SkippedSamples();
+    if (!result.complete) result.abandoned = std::move(pass);
     return absl::OkStatus();
   }
 

@@ -48,8 +48,12 @@ struct EvaluationResult {
   double seconds = 0;
   // Messages of samples that were left out.
   std::vector<std::string> skipped_samples;
-  // False if `progress` broke it off: the values are of what was seen.
+  // False if `progress` or the loader's stop broke it off: the values are of
+  // what was seen.
   bool complete = true;
+  // The pass, if it was broken off: whoever destroys it waits for the samples
+  // that are being made.
+  std::unique_ptr<data::Epoch> abandoned;
 };
 
 // Errors of hooks, loader, loss and metrics end it. May throw c10::Error.

@@ -69,26 +69,24 @@ class CrossEntropy : public Loss {
 
 class Accuracy : public Metric {
  public:
-  void Reset() override {
-    right_ = at::zeros({}, at::kLong);
-    count_ = 0;
-  }
+  void Reset() override { meter_.zero_(); }
   absl::Status Update(const Value& prediction, const Value& target,
                       int64_t valid) override {
     const at::Tensor right =
         at::argmax(prediction.tensor(), 1).eq(target.tensor());
-    right_ = right_.add(right.narrow(0, 0, valid).sum());
-    count_ += valid;
+    meter_[0].add_(right.narrow(0, 0, valid).sum());
+    meter_[1].add_(valid);
     return absl::OkStatus();
   }
   std::vector<std::pair<std::string, double>> Compute() const override {
-    return {{"Accuracy", right_.item().toDouble() / count_}};
+    return {{"Accuracy",
+             meter_[0].item().toDouble() / meter_[1].item().toDouble()}};
   }
-  std::vector<at::Tensor> Meters() override { return {right_}; }
+  std::vector<at::Tensor> Meters() override { return {meter_}; }
 
  private:
-  at::Tensor right_;
-  double count_ = 0;
+  // How many were right, of how many.
+  at::Tensor meter_ = at::zeros({2}, at::kLong);
 };
 
 class Sgd : public Optimizer {

@@ -24,13 +24,27 @@ void LossMeter::Add(const LossOutput& loss, int64_t samples) {
 NamedValues LossMeter::Compute() const {
   if (samples_ == 0) return {{name_, std::numeric_limits<double>::quiet_NaN()}};
   NamedValues values;
+  for (const auto& [part, sum] : SaveState().sums) {
+    values.emplace_back(part.empty() ? name_ : name_ + "/" + part,
+                        sum / static_cast<double>(samples_));
+  }
+  return values;
+}
+
+LossMeter::State LossMeter::SaveState() const {
+  State state = {.samples = samples_, .sums = {}};
   for (const Sum& sum : sums_) {
     const double device =
         sum.device.defined() ? sum.device.item().toDouble() : 0;
-    values.emplace_back(sum.name.empty() ? name_ : name_ + "/" + sum.name,
-                        (sum.host + device) / static_cast<double>(samples_));
+    state.sums.emplace_back(sum.name, sum.host + device);
   }
-  return values;
+  return state;
+}
+
+void LossMeter::LoadState(const State& state) {
+  Reset();
+  samples_ = state.samples;
+  for (const auto& [part, sum] : state.sums) Find(part).host = sum;
 }
 
 void LossMeter::AddTo(Sum& sum, const at::Tensor& value, int64_t samples) {

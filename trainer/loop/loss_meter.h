@@ -34,6 +34,15 @@ class LossMeter {
   // total alone, as NaN, if nothing was added. Waits for the device.
   NamedValues Compute() const;
 
+  // What checkpoints keep: the sums so far by part, the total's name empty.
+  struct State {
+    int64_t samples = 0;
+    NamedValues sums;
+  };
+  // Waits for the device.
+  State SaveState() const;
+  void LoadState(const State& state);
+
  private:
   struct Sum {
     std::string name;

@@ -47,13 +47,37 @@ void AddRate(const std::string& prefix, const Node& value, const Mark& where,
       {.prefix = prefix, .value = value.AsDouble(), .where = where});
 }
 
-std::vector<Rate> ReadRates(const Node& recipe, Problems& problems) {
+// The head at `lr`, all else frozen.
+std::vector<Rate> HeadAlone(const nn::Module& model, const Node& lr,
+                            const Node& finetune, Problems& problems) {
   std::vector<Rate> rates;
+  if (model.head().empty()) {
+    Fail(problems,
+         absl::StrCat("finetune: the model ", model.kind(), " names no head"),
+         finetune.mark(),
+         "set initial_lr to a map instead: {PREFIX: 0.1, default: 0}");
+  } else if (lr.is_map()) {
+    Fail(problems, "finetune and a map of learning rates contradict each other",
+         lr.mark(), "set initial_lr to a number, or finetune to False");
+  } else {
+    AddRate(model.head(), lr, lr.mark(), rates, problems);
+    rates.push_back(
+        {.prefix = std::string(kDefault), .value = 0, .where = lr.mark()});
+  }
+  return rates;
+}
+
+std::vector<Rate> ReadRates(const nn::Module& model, const Node& recipe,
+                            Problems& problems) {
+  std::vector<Rate> rates;
+  const Node* finetune = recipe.FindPath("training_hyperparams.finetune");
   const Node* lr = recipe.FindPath("training_hyperparams.initial_lr");
   if (lr == nullptr || lr->is_null()) {
     Fail(problems, "no learning rate is set",
          lr == nullptr ? recipe.mark() : lr->mark(),
          "set training_hyperparams.initial_lr");
+  } else if (finetune != nullptr && finetune->is_bool() && finetune->AsBool()) {
+    rates = HeadAlone(model, *lr, *finetune, problems);
   } else if (!lr->is_map()) {
     AddRate(std::string(kDefault), *lr, lr->mark(), rates, problems);
   } else {
@@ -185,7 +209,7 @@ std::vector<ParameterGroup> BuildParameterGroups(nn::Module& model,
                                                  bool zero_weight_decay,
                                                  Problems& problems) {
   const size_t before = problems.size();
-  std::vector<Rate> rates = ReadRates(recipe, problems);
+  std::vector<Rate> rates = ReadRates(model, recipe, problems);
   CheckPrefixes(model, rates, problems);
   const std::vector<at::Tensor> frozen = Distribute(model, rates);
   std::vector<ParameterGroup> groups;

@@ -4,6 +4,10 @@
 //   std::vector<ParameterGroup> groups =
 //       BuildParameterGroups(model, recipe, zero_weight_decay, problems);
 //
+// `training_hyperparams.finetune` trains the model's head alone, at initial_lr:
+// it stands for {<head>: initial_lr, default: 0}. (Where SuperGradients asks a
+// model for such a map, get_finetune_lr_dict.)
+//
 // `training_hyperparams.initial_lr` is a number or a map from prefixes of
 // parameter names to numbers:
 //
@@ -39,7 +43,8 @@ namespace slipway::loop {
 // module has no layer types; there weights of one dimension count as
 // normalisation.
 //
-// Appends an error for a rate that is no number or below 0, a map without
+// Appends an error for finetune with a map of rates or with a model that names
+// no head, for a rate that is no number or below 0, a map without
 // `default`, a prefix that fits no parameter, and for a model all of which is
 // frozen; the result is then incomplete, and nothing has been frozen.
 std::vector<ParameterGroup> BuildParameterGroups(nn::Module& model,

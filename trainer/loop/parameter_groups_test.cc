@@ -246,5 +246,65 @@ TEST(BuildParameterGroups, SaysWhereARateIsMissingAltogether) {
             "  hint:   set training_hyperparams.initial_lr\n");
 }
 
+// The same with a head that it names.
+class NetWithHead : public nn::TensorModule {
+ public:
+  NetWithHead()
+      : body_(Add("body", nn::Linear({.in = 4, .out = 4}))),
+        head_(Add("head", nn::Linear({.in = 4, .out = 2}))) {
+    set_head("head");
+  }
+  std::string kind() const override { return "NetWithHead"; }
+
+ protected:
+  at::Tensor ForwardTensor(const at::Tensor& x) override {
+    return head_(body_(x));
+  }
+
+ private:
+  nn::Child body_, head_;
+};
+
+Node Finetuning(Node initial_lr) {
+  Node recipe = Recipe(std::move(initial_lr));
+  recipe.Find("training_hyperparams")->Set("finetune", At(Node::Bool(true), 9));
+  return recipe;
+}
+
+TEST(Finetune, TrainsTheHeadAlone) {
+  NetWithHead net;
+  Problems problems;
+  const std::vector<ParameterGroup> groups =
+      BuildParameterGroups(net, Finetuning(Node::Float(0.1)), false, problems);
+  EXPECT_TRUE(problems.empty()) << FormatProblems(problems);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].name, "head");
+  EXPECT_EQ(groups[0].initial_lr, 0.1);
+  EXPECT_EQ(groups[0].parameters.size(), 2u);
+  for (const auto& [name, parameter] : net.NamedParameters()) {
+    EXPECT_EQ(parameter.requires_grad(), name.starts_with("head.")) << name;
+  }
+}
+
+TEST(Finetune, NeedsANamedHeadAndOneRate) {
+  const auto told = [](nn::Module& net, Node initial_lr) {
+    Problems problems;
+    BuildParameterGroups(net, Finetuning(std::move(initial_lr)), false,
+                         problems);
+    return FormatProblems(problems);
+  };
+  EXPECT_EQ(told(*Net(), Node::Float(0.1)),
+            "error: finetune: the model Sequential names no head\n"
+            "  where:  recipe.yaml:9:15\n"
+            "  hint:   set initial_lr to a map instead: {PREFIX: 0.1, default: "
+            "0}\n");
+  NetWithHead net;
+  EXPECT_EQ(told(net, Rates({{"head", 1}, {"default", 0}})),
+            "error: finetune and a map of learning rates contradict each "
+            "other\n"
+            "  where:  recipe.yaml:2:15\n"
+            "  hint:   set initial_lr to a number, or finetune to False\n");
+}
+
 }  // namespace
 }  // namespace slipway::loop

@@ -7,14 +7,18 @@
 #include <string>
 
 #include "ATen/core/Tensor.h"
+#include "absl/status/status.h"
 
 namespace slipway::loop {
 
 // Seeds the CPU's generator, and that of `device`.
 void SeedGenerators(uint64_t seed, at::Device device);
 
-// The state of the CPU's generator as opaque bytes, for checkpoints.
-std::string CpuGeneratorState();
+// The state of a device's generator as opaque bytes, for checkpoints.
+std::string GeneratorState(at::Device device);
+// Puts it back. INVALID_ARGUMENT for bytes that are no state of such a device's
+// generator.
+absl::Status SetGeneratorState(at::Device device, const std::string& bytes);
 
 }  // namespace slipway::loop
 

@@ -1,16 +1,24 @@
 // What the parts of a training share: setup.cc makes it, trainer.cc runs it,
-// saving.cc writes it to files. Internal to this folder.
+// capturing.cc and restoring.cc turn it into a value and back, saving.cc writes
+// that to files. Internal to this folder.
 #ifndef SLIPWAY_TRAINER_LOOP_RUN_H_
 #define SLIPWAY_TRAINER_LOOP_RUN_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "ATen/core/Tensor.h"
+#include "nlohmann/json.hpp"
+#include "trainer/loop/loss_meter.h"
 #include "trainer/loop/lr_plan.h"
 #include "trainer/loop/reporter_list.h"
 #include "trainer/loop/run_result.h"
+#include "trainer/loop/step.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/loop/watched_metric.h"
 #include "trainer/plugin/optimizer.h"
@@ -18,23 +26,54 @@
 
 namespace slipway::loop {
 
+// Of a checkpoint that was restored, what the beginning of an epoch would
+// overwrite; the loop puts it back then (restoring.h).
+struct RestoredEpoch {
+  std::string rng;         // the CPU generator's; empty: there is none
+  std::string device_rng;  // the device's
+  std::vector<at::Tensor> meters;
+  LossMeter::State train_loss;
+};
+
+// A position in the training, to tell whether one is saved already.
+struct Position {
+  int64_t epochs = -1;
+  int64_t batches = -1;
+  int64_t step = -1;
+  bool operator==(const Position&) const = default;
+};
+
 // Members are destroyed last-in-first-out: the hooks, whose plugins may hold
 // tensors of the model, before the model.
 struct Run {
+  using Clock = std::chrono::steady_clock;
+
   TrainerOptions options;
   TrainerParts parts;
   TrainingState state;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<LrPlan> lr_plan;
+  std::unique_ptr<Stepper> stepper;
+  LossMeter train_loss{"loss"};
   ReporterList reporters;
   WatchedMetric watched;
   std::atomic<int> stop_signal = 0;
 
-  // Of the current epoch, as far as it has come.
+  // An epoch is finished when it is trained and, where that is due, validated.
   int64_t finished_epochs = 0;
+  // Of the current epoch, as far as it has come.
   int64_t batches_done = 0;
-  // Optimizer steps in the latest checkpoint; -1 before there is one.
-  int64_t saved_step = -1;
+  // Where the latest checkpoint stands.
+  Position saved;
+  std::optional<RestoredEpoch> restored;
+  // A pass that a stop cut short. Whoever destroys it waits for the samples
+  // that are being made, which may never come: that is left for the end.
+  std::unique_ptr<data::Epoch> abandoned;
+  // What the event `resume` says; null if this is no resumed run.
+  nlohmann::ordered_json resume_detail;
+  // Of the training before this process, and when this one's began.
+  double earlier_seconds = 0;
+  Clock::time_point started = Clock::now();
   NamedValues train_metrics;
   NamedValues valid_metrics;
 
@@ -44,6 +83,13 @@ struct Run {
 
   const Hyperparams& hyperparams() const { return options.hyperparams; }
   HookRunner& hooks() { return *parts.hooks; }
+  double SecondsSoFar() const {
+    const std::chrono::duration<double> now = Clock::now() - started;
+    return earlier_seconds + now.count();
+  }
+  Position position() const {
+    return {finished_epochs, batches_done, state.step};
+  }
 };
 
 }  // namespace slipway::loop

@@ -36,6 +36,11 @@ Json Plugins(const std::vector<PluginSeconds>& plugins) {
   return list;
 }
 
+Json Resumed(const std::optional<ResumedFrom>& from) {
+  if (!from) return Json();
+  return {{"path", from->path}, {"epoch", from->epoch}, {"step", from->step}};
+}
+
 void AddCounts(const RunResult& result, Json& json) {
   json["epochs"] = result.epochs;
   json["steps"] = result.steps;
@@ -84,7 +89,7 @@ Json ToJson(const RunResult& result) {
   json["checkpoints"] = {{"latest", OrNull(result.latest_checkpoint)},
                          {"best", OrNull(result.best_checkpoint)},
                          {"average", nullptr}};
-  json["resumed_from"] = nullptr;
+  json["resumed_from"] = Resumed(result.resumed_from);
   json["plugins"] = Plugins(result.plugins);
   json["compile"] = nullptr;
   json["versions"] = {{"slipway", kVersion}, {"libtorch", kLibtorchVersion}};

@@ -46,6 +46,13 @@ struct PluginSeconds {
   double seconds = 0;
 };
 
+// The checkpoint from which a training was taken up.
+struct ResumedFrom {
+  std::string path;
+  int64_t epoch = 0;  // finished epochs in it
+  int64_t step = 0;
+};
+
 struct RunResult {
   ExitReason exit_reason = ExitReason::kDone;
   // Of the process: 0 done, 1 failed, 2 nothing was started, 128 + signal.
@@ -62,7 +69,8 @@ struct RunResult {
   int64_t epochs = 0;   // finished
   int64_t steps = 0;    // taken
   int64_t samples = 0;  // trained on, over all ranks
-  double seconds = 0;   // from FitBegin to FitEnd
+  // Of training, with that before a resume. (samples, epochs and steps too.)
+  double seconds = 0;
   int64_t peak_rss_bytes = 0;
   std::optional<int64_t> peak_device_bytes;
 
@@ -73,6 +81,7 @@ struct RunResult {
   // File names in the run folder; empty if not written.
   std::string latest_checkpoint;
   std::string best_checkpoint;
+  std::optional<ResumedFrom> resumed_from;
   std::vector<PluginSeconds> plugins;
 
   double samples_per_second() const {

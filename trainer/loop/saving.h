@@ -1,4 +1,5 @@
-// Checkpoints of a run: what is in them, when they are written, and where.
+// Checkpoints of a run: when they are written, and where. What is in them:
+// capturing.h.
 #ifndef SLIPWAY_TRAINER_LOOP_SAVING_H_
 #define SLIPWAY_TRAINER_LOOP_SAVING_H_
 

@@ -1,6 +1,7 @@
 #include "trainer/loop/setup.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,28 +142,41 @@ void ChooseWatched(Run& run, Problems& problems) {
   }
 }
 
-bool HasBatches(const Run& run, Problems& problems) {
-  if (run.parts.train_loader->size() > 0) return true;
+bool HasBatches(const char* what, const data::Loader& loader,
+                Problems& problems) {
+  if (loader.size() > 0) return true;
   Problem problem;
   problem.kind = "data";
-  problem.message = "the training loader has no batch";
-  problem.detail = absl::StrCat(run.parts.train_loader->dataset().size(),
-                                " samples make no batch of ",
-                                run.parts.train_loader->options().batch_size);
+  problem.message = absl::StrCat("the ", what, " loader has no batch");
+  problem.detail =
+      absl::StrCat(loader.dataset().size(), " samples make no batch of ",
+                   loader.options().batch_size);
   problem.hint = "make batch_size smaller, or set drop_last to False";
   problems.push_back(std::move(problem));
   return false;
 }
 
+bool HaveBatches(const Run& run, Problems& problems) {
+  const bool train = HasBatches("training", *run.parts.train_loader, problems);
+  const data::Loader* valid = run.parts.valid_loader.get();
+  const bool validates =
+      valid == nullptr || HasBatches("validation", *valid, problems);
+  return train && validates;
+}
+
 // Stops where an error makes the next part meaningless.
 absl::Status SetUpAll(Run& run, Problems& problems) {
-  if (!HasBatches(run, problems)) return absl::OkStatus();
+  if (!HaveBatches(run, problems)) return absl::OkStatus();
   FillState(run);
   SLIPWAY_RETURN_IF_ERROR(PrepareModel(run));
   ChooseWatched(run, problems);
   SLIPWAY_RETURN_IF_ERROR(PrepareOptimizer(run, problems));
   if (run.optimizer == nullptr) return absl::OkStatus();
   PlanLearningRates(run, problems);
+  run.train_loss = LossMeter(run.parts.loss_name);
+  run.stepper =
+      std::make_unique<Stepper>(run.state, run.hooks(), run.parts.loss.get(),
+                                run.hyperparams(), *run.lr_plan);
   WrapContext wrap(run.state);
   return run.hooks().Run<Hook::kWrapForward>(wrap);
 }

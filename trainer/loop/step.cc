@@ -157,8 +157,7 @@ absl::Status Stepper::Clip(const std::vector<at::Tensor>& gradients) {
 absl::Status Stepper::Update() {
   const bool take = !state_.control.skip();
   skip_reason_ = state_.control.skip_reason();
-  state_.learning_rates =
-      lr_plan_.At(hyperparams_.supergradients_compat ? windows_ : state_.step);
+  state_.learning_rates = lr_plan_.At(PlanPosition());
   if (take) {
     SLIPWAY_RETURN_IF_ERROR(state_.optimizer->Step(state_.learning_rates));
     ++state_.step;
@@ -180,6 +179,11 @@ absl::Status Stepper::NotFinite(const std::string& what) {
   }
   stopped_by_non_finite_ = true;
   return absl::FailedPreconditionError(what);
+}
+
+void Stepper::set_progress(const Progress& progress) {
+  windows_ = progress.windows;
+  window_loss_.LoadState(progress.window_loss);
 }
 
 double Stepper::WindowLoss() const { return window_loss_.Compute()[0].second; }

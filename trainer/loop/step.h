@@ -55,6 +55,21 @@ class Stepper {
   // Whether the last error is `non_finite: stop` at work.
   bool stopped_by_non_finite() const { return stopped_by_non_finite_; }
 
+  // Where the plan of learning rates stands: steps that were taken or, under
+  // `compat: supergradients`, windows.
+  int64_t PlanPosition() const {
+    return hyperparams_.supergradients_compat ? windows_ : state_.step;
+  }
+
+  // What a checkpoint keeps, and the loop must not lose: the windows that were
+  // finished, skipped ones too, and the loss of the one that is open.
+  struct Progress {
+    int64_t windows = 0;
+    LossMeter::State window_loss;
+  };
+  Progress progress() const { return {windows_, window_loss_.SaveState()}; }
+  void set_progress(const Progress& progress);
+
  private:
   absl::Status Forward();
   Value RunModel();

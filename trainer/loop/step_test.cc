@@ -298,6 +298,50 @@ TEST(Step, IsLeftOutWhenTheScaleOverflows) {
               HasSubstr("loss scale 1024"));
 }
 
+// Rates 0.025, 0.05, 0.075 and 0.1 in the first four steps.
+class FourSteps : public Warmup {
+ public:
+  int64_t epochs() const override { return 0; }
+  int64_t steps() const override { return 4; }
+  std::optional<double> Rate(std::string_view, double initial_lr,
+                             const SchedulePlace& place) const override {
+    if (place.global_batch() >= 4) return std::nullopt;
+    return initial_lr * static_cast<double>(place.global_batch() + 1) / 4;
+  }
+};
+
+// O06 of tests/bug_reports.md. The scale never changes: only the step itself
+// says that it was skipped. The training ends with its eight attempts.
+TEST(Step, WarmsUpInStepsThatWereTaken) {
+  std::vector<std::vector<double>> rates;
+  TrainerParts parts = LinearParts(64, 8);
+  parts.make_optimizer = [&](std::vector<ParameterGroup> groups, Problems&) {
+    return PlainSgd(std::move(groups), &rates);
+  };
+  std::vector<bool> updates;
+  auto probe = std::make_unique<Probe>();
+  probe->configure = [&](ConfigureContext& context) {
+    context.SetGradientScaler(std::make_unique<FixedScaler>(1, updates));
+    context.SetWarmup(std::make_unique<FourSteps>());
+    return absl::OkStatus();
+  };
+  std::vector<int64_t> steps;
+  probe->after_optimizer = [&](StepContext& context) {
+    steps.push_back(context.step());
+    return absl::OkStatus();
+  };
+  const Outcome run =
+      Fit(std::move(parts), Options(1, {{"initial_lr", Node::Float(0.1)}}),
+          std::move(probe));
+  EXPECT_THAT(steps, ElementsAre(1, 1, 2, 3, 4, 5, 6, 7));
+  ASSERT_EQ(rates.size(), 7u);
+  const double expected[] = {0.025, 0.05, 0.075, 0.1, 0.1, 0.1, 0.1};
+  for (size_t i = 0; i < rates.size(); ++i) {
+    EXPECT_DOUBLE_EQ(rates[i][0], expected[i]);
+  }
+  EXPECT_EQ(run.heard.EventNames(), std::vector<std::string>{"skip_step"});
+}
+
 TEST(Step, FailsWithoutAnyLoss) {
   TrainerParts parts = LinearParts(8, 8);
   parts.loss = nullptr;

@@ -6,7 +6,7 @@
 //   ...
 //   if (stop != 0) return 128 + stop;
 //
-// The first signal asks. A second one of the same kind ends the process at
+// The first signal asks. A second one, of either kind, ends the process at
 // once, as if this were not here.
 #ifndef SLIPWAY_TRAINER_LOOP_STOP_SIGNALS_H_
 #define SLIPWAY_TRAINER_LOOP_STOP_SIGNALS_H_
@@ -23,6 +23,8 @@ class StopSignals {
   // `signal` is set to the number of the signal that came; it must outlive
   // this object.
   explicit StopSignals(std::atomic<int>& signal);
+  // From now on `signal` is set; to the signal that came before, if one did.
+  void Retarget(std::atomic<int>& signal);
   // Puts the handlers back that were there before.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;

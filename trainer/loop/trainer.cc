@@ -13,6 +13,8 @@
 #include "trainer/loop/ending.h"
 #include "trainer/loop/random.h"
 #include "trainer/loop/reports.h"
+#include "trainer/loop/restoring.h"
+#include "trainer/loop/resuming.h"
 #include "trainer/loop/return_if_error.h"
 #include "trainer/loop/run.h"
 #include "trainer/loop/saving.h"
@@ -41,18 +43,20 @@ class Fit {
         state_(run.state),
         h_(run.hyperparams()),
         hooks_(run.hooks()),
-        stepper_(state_, hooks_, run.parts.loss.get(), h_, *run.lr_plan),
-        train_loss_(run.parts.loss_name) {}
+        stepper_(*run.stepper) {}
 
   absl::Status Train() {
     SeedGenerators(h_.seed + static_cast<uint64_t>(state_.rank), state_.device);
     run_.reporters.OnBegin(DescribeRun(run_));
+    if (!run_.resume_detail.is_null()) {
+      TellEvent(run_, "resume", run_.resume_detail);
+    }
     FitContext context(state_);
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kFitBegin>(context));
     while (run_.finished_epochs < h_.max_epochs && !Stopping()) {
       SLIPWAY_RETURN_IF_ERROR(OneEpoch());
     }
-    if (Stopping() && run_.saved_step != state_.step) {
+    if (Stopping() && run_.saved != run_.position()) {
       SLIPWAY_RETURN_IF_ERROR(SaveLatest(run_));
     }
     return hooks_.Run<Hook::kFitEnd>(context);
@@ -67,8 +71,6 @@ class Fit {
     SLIPWAY_RETURN_IF_ERROR(TrainEpoch());
     // A request to stop leaves an epoch where it stands.
     if (run_.batches_done < state_.batches_per_epoch) return absl::OkStatus();
-    run_.batches_done = 0;
-    ++run_.finished_epochs;
     ReportEpoch(run_, "train", run_.train_metrics, SecondsSince(start), false);
     return EndEpoch();
   }
@@ -77,27 +79,41 @@ class Fit {
     const bool validates =
         run_.parts.valid_loader != nullptr && h_.ValidatesAfter(state_.epoch);
     is_best_ = false;
-    if (validates) SLIPWAY_RETURN_IF_ERROR(Validate());
+    bool complete = true;
+    if (validates) SLIPWAY_RETURN_IF_ERROR(Validate(&complete));
+    // A resume begins with the validation that a signal broke off.
+    if (!complete) return absl::OkStatus();
+    run_.batches_done = 0;
+    ++run_.finished_epochs;
     FitContext context(state_);
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kEpochEnd>(context));
     const bool saves = validates || run_.parts.valid_loader == nullptr ||
                        state_.control.save();
-    state_.control.ClearStepRequests();
+    ForgetRequests();
     return saves ? SaveAfterEpoch(run_, is_best_) : absl::OkStatus();
+  }
+
+  // In a window that is carried over its step may still have to be skipped.
+  void ForgetRequests() {
+    if (state_.micro == 0) return state_.control.ClearStepRequests();
+    state_.control.ClearRequests();
   }
 
   absl::Status TrainEpoch() {
     SLIPWAY_RETURN_IF_ERROR(BeginEpoch());
-    const std::unique_ptr<data::Epoch> batches =
-        run_.parts.train_loader->Begin(state_.epoch);
+    std::unique_ptr<data::Epoch> batches =
+        run_.parts.train_loader->Begin(state_.epoch, run_.batches_done);
     StepReporter reporter(run_, *batches);
+    bool stalled = false;
     while (run_.batches_done < state_.batches_per_epoch && !StopsHere()) {
-      SLIPWAY_RETURN_IF_ERROR(Fetch(*batches));
+      SLIPWAY_RETURN_IF_ERROR(Fetch(*batches, &stalled));
+      if (stalled) break;
       SLIPWAY_RETURN_IF_ERROR(OneBatch());
-      if (state_.micro == window_) SLIPWAY_RETURN_IF_ERROR(OneStep(reporter));
+      if (state_.micro >= window_) SLIPWAY_RETURN_IF_ERROR(OneStep(reporter));
     }
     TellSkippedSamples(run_, batches->SkippedSamples());
-    run_.train_metrics = train_loss_.Compute();
+    if (Stopping()) run_.abandoned = std::move(batches);
+    run_.train_metrics = run_.train_loss.Compute();
     for (auto& value : ComputeMetrics(run_.parts.train_metrics)) {
       run_.train_metrics.push_back(std::move(value));
     }
@@ -106,13 +122,16 @@ class Fit {
 
   absl::Status BeginEpoch() {
     run_.parts.model->Train(true);
-    train_loss_.Reset();
+    const bool goes_on = run_.batches_done > 0;
+    if (!goes_on) SLIPWAY_RETURN_IF_ERROR(RestoreEpoch(run_));
+    run_.train_loss.Reset();
     for (const auto& metric : run_.parts.train_metrics) metric->Reset();
     FitContext context(state_);
     state_.loader_writable = true;
     const absl::Status status = hooks_.Run<Hook::kEpochBegin>(context);
     state_.loader_writable = false;
-    return status;
+    if (!status.ok()) return status;
+    return goes_on ? RestoreEpoch(run_) : absl::OkStatus();
   }
 
   bool Stopping() const {
@@ -124,9 +143,12 @@ class Fit {
 
   // --- batches and steps -----------------------------------------------------
 
-  absl::Status Fetch(data::Epoch& batches) {
+  // `stalled`: a signal came before the batch did.
+  absl::Status Fetch(data::Epoch& batches, bool* stalled) {
     state_.batch_index = run_.batches_done;
     absl::StatusOr<std::optional<data::Batch>> batch = batches.Next();
+    *stalled = absl::IsCancelled(batch.status()) && Stopping();
+    if (*stalled) return absl::OkStatus();
     if (!batch.ok()) return Failed(run_, "data", batch.status());
     if (!batch->has_value()) {
       return Failed(run_, "data",
@@ -141,11 +163,12 @@ class Fit {
   }
 
   absl::Status OneBatch() {
-    if (state_.micro == 0) window_ = WindowSize();
+    // It may have begun before a resume.
+    if (state_.micro == 0 || window_ == 0) window_ = WindowSize();
     const absl::Status status = stepper_.MicroBatch(window_);
     if (!status.ok()) return StepFailed(status);
     const at::NoGradGuard no_gradients;
-    train_loss_.Add(state_.loss, state_.batch.valid);
+    run_.train_loss.Add(state_.loss, state_.batch.valid);
     for (const auto& metric : run_.parts.train_metrics) {
       SLIPWAY_RETURN_IF_ERROR(metric->Update(
           state_.prediction, state_.batch.target, state_.batch.valid));
@@ -160,8 +183,8 @@ class Fit {
   // `mean` ends an epoch's last window early, `sum` carries it over.
   int64_t WindowSize() const {
     if (h_.accumulate == Accumulate::kSum) return h_.batch_accumulate;
-    return std::min(h_.batch_accumulate,
-                    state_.batches_per_epoch - run_.batches_done);
+    const int64_t begin = run_.batches_done - state_.micro;
+    return std::min(h_.batch_accumulate, state_.batches_per_epoch - begin);
   }
 
   absl::Status OneStep(StepReporter& reporter) {
@@ -190,20 +213,26 @@ class Fit {
     const bool evaluates = state_.control.evaluate();
     state_.control.ClearStepRequests();
     if (evaluates && run_.parts.valid_loader != nullptr) {
-      SLIPWAY_RETURN_IF_ERROR(Validate());
-      if (is_best_) SLIPWAY_RETURN_IF_ERROR(SaveBest(run_));
+      bool complete = true;
+      SLIPWAY_RETURN_IF_ERROR(Validate(&complete));
+      if (complete && is_best_) SLIPWAY_RETURN_IF_ERROR(SaveBest(run_));
     }
     return saves ? SaveLatest(run_) : absl::OkStatus();
   }
 
   // --- evaluation ------------------------------------------------------------
 
-  absl::Status Validate() {
+  // `complete`: unless a signal broke it off.
+  absl::Status Validate(bool* complete) {
     absl::StatusOr<EvaluationResult> result =
         Evaluate(state_, hooks_, ValidationPass());
     if (!result.ok()) return result.status();
     TellSkippedSamples(run_, result->skipped_samples);
-    if (!result->complete) return absl::OkStatus();
+    *complete = result->complete;
+    if (!*complete) {
+      run_.abandoned = std::move(result->abandoned);
+      return absl::OkStatus();
+    }
     run_.valid_metrics = std::move(result->values);
     is_best_ = run_.watched.Offer(run_.valid_metrics, state_.epoch);
     ReportEpoch(run_, "valid", run_.valid_metrics, result->seconds, is_best_);
@@ -229,9 +258,8 @@ class Fit {
   TrainingState& state_;
   const Hyperparams& h_;
   HookRunner& hooks_;
-  Stepper stepper_;
-  LossMeter train_loss_;
-  int64_t window_ = 1;  // micro-batches of the current one
+  Stepper& stepper_;
+  int64_t window_ = 0;  // micro-batches of the current one
   bool is_best_ = false;
 };
 
@@ -271,13 +299,26 @@ void Trainer::AddReporter(std::unique_ptr<Reporter> reporter) {
 }
 
 RunResult Trainer::Fit() {
-  const Clock::time_point start = Clock::now();
+  run_->started = Clock::now();
   run_->state.report = [run = run_.get()](const Problem& problem) {
     run->reporters.OnProblem(problem);
   };
+  run_->parts.train_loader->set_stop(&run_->stop_signal);
+  if (run_->parts.valid_loader != nullptr) {
+    run_->parts.valid_loader->set_stop(&run_->stop_signal);
+  }
   const absl::Status status = TrainGuarded(*run_);
-  EndRun(*run_, status, SecondsSince(start));
+  EndRun(*run_, status, run_->SecondsSoFar());
   return run_->result;
+}
+
+bool Trainer::Resume(const Checkpoint& checkpoint, const ResumeOptions& options,
+                     Problems& problems) {
+  return ResumeRun(*run_, checkpoint, options, problems);
+}
+
+const std::optional<ResumedFrom>& Trainer::resumed_from() const {
+  return run_->result.resumed_from;
 }
 
 std::atomic<int>& Trainer::stop_signal() { return run_->stop_signal; }

@@ -28,10 +28,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "nlohmann/json.hpp"
 #include "trainer/data/loader.h"
 #include "trainer/loop/evaluation.h"
 #include "trainer/loop/hyperparams.h"
@@ -46,6 +48,10 @@
 #include "trainer/recipe/node.h"
 #include "trainer/recipe/problem.h"
 #include "trainer/report/reporter.h"
+
+namespace slipway {
+struct Checkpoint;  // trainer/checkpoint/checkpoint.h
+}  // namespace slipway
 
 namespace slipway::loop {
 
@@ -84,6 +90,19 @@ struct TrainerOptions {
   plan::Plan plan;
 };
 
+// How a training is taken up from a checkpoint.
+struct ResumeOptions {
+  std::string path;  // of the checkpoint, for messages and the result
+  // What does not fit by name or shape is an error; else a warning.
+  bool strict = true;
+  // Without it the optimizer and the loss scaler start afresh.
+  bool optimizer = true;
+  // `run_dir` is the folder of the run that wrote it, which is continued.
+  bool same_folder = true;
+  // What else the event `resume` tells, such as changes of the recipe.
+  nlohmann::ordered_json detail = nlohmann::ordered_json::object();
+};
+
 struct Run;  // run.h
 
 class Trainer {
@@ -100,11 +119,22 @@ class Trainer {
   // Before Fit only.
   void AddReporter(std::unique_ptr<Reporter> reporter);
 
+  // Puts the training where `checkpoint` was written, before Fit. False if and
+  // only if `problems` gained an error, which lists all that does not fit; the
+  // plugins are closed then. Where the recipe's learning rates are others than
+  // the checkpoint's, the recipe's count: a note tells both.
+  bool Resume(const Checkpoint& checkpoint, const ResumeOptions& options,
+              Problems& problems);
+
+  // What Resume took up; nullopt: nothing.
+  const std::optional<ResumedFrom>& resumed_from() const;
+
   // Trains, once.
   RunResult Fit();
 
   // Zero, or the number of the signal on which Fit ends: at the next step
-  // boundary, after saving the latest checkpoint.
+  // boundary, or at once where the data of the next batch do not come, after
+  // saving the latest checkpoint.
   std::atomic<int>& stop_signal();
 
   // Hands the model over, after Fit; model() must not be called then.

@@ -453,6 +453,14 @@ TEST(Trainer, RefusesALoaderWithoutABatch) {
               HasSubstr("7 samples make no batch of 8"));
 }
 
+TEST(Trainer, RefusesAValidationWithoutABatch) {
+  TrainerParts parts = LinearParts(8, 8);
+  parts.valid_loader = PointsLoader(0, 8);
+  EXPECT_THAT(SetUpProblems(std::move(parts), Options(1)),
+              HasSubstr("the validation loader has no batch\n"
+                        "  detail: 0 samples make no batch of 8"));
+}
+
 TEST(Trainer, WatchesTheLossWhereNothingElseIsMeasured) {
   TrainerParts parts = LinearParts(64, 8, 8);
   parts.valid_metrics.clear();

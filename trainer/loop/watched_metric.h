@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "trainer/loop/run_result.h"
 #include "trainer/report/reporter.h"
@@ -39,6 +40,8 @@ class WatchedMetric {
 
   // Nullopt before the first value.
   const std::optional<BestValue>& best() const { return best_; }
+  // That of a checkpoint.
+  void set_best(std::optional<BestValue> best) { best_ = std::move(best); }
 
  private:
   std::string name_;

@@ -150,6 +150,7 @@ class ResNetModule : public nn::TensorModule {
     linear_ =
         Add("linear",
             nn::Linear({.in = builder.channels(), .out = options.classes}));
+    set_head("linear");
   }
   std::string kind() const override { return "ResNet"; }
 
