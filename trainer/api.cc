@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "trainer/find_plugins.h"
 #include "trainer/json_node.h"
 #include "trainer/locations.h"
 #include "trainer/loop/stop_signals.h"

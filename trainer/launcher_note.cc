@@ -1,5 +1,6 @@
 #include "trainer/launcher_note.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,22 +19,26 @@ bool IsOff(const recipe::Node* multi_gpu) {
 
 }  // namespace
 
+int ProcessesAskedFor(const recipe::Node& recipe) {
+  if (IsOff(recipe.Find("multi_gpu"))) return 1;
+  const recipe::Node* count = recipe.Find("num_gpus");
+  if (count == nullptr || !count->is_int()) return 0;
+  return static_cast<int>(std::max<int64_t>(count->AsInt(), 1));
+}
+
 void NoteLauncher(const recipe::Node& recipe, const std::string& name,
                   Problems& problems) {
-  const recipe::Node* multi_gpu = recipe.Find("multi_gpu");
-  const recipe::Node* count = recipe.Find("num_gpus");
-  if (IsOff(multi_gpu)) return;
-  const bool counted = count != nullptr && count->is_int();
-  if (counted && count->AsInt() <= 1) return;
+  const int processes = ProcessesAskedFor(recipe);
+  if (processes == 1) return;
   Problem note;
   note.kind = "value";
   note.severity = Severity::kNote;
   note.message =
       absl::StrCat("the recipe asks for ",
-                   counted ? absl::StrCat(count->AsInt(), " processes")
-                           : std::string("a process per device"),
+                   processes > 0 ? absl::StrCat(processes, " processes")
+                                 : std::string("a process per device"),
                    "; this is one");
-  note.where = {multi_gpu->mark()};
+  note.where = {recipe.Find("multi_gpu")->mark()};
   note.hint = absl::StrCat(
       "bazel run //launcher -- --num_processes=recipe -- --recipe=", name);
   problems.push_back(std::move(note));

@@ -1,4 +1,5 @@
-// The trainer never starts processes: what to say where a recipe asks for some.
+// The trainer never starts processes: how many a recipe asks for, and what to
+// say where it asks for several.
 #ifndef SLIPWAY_TRAINER_LAUNCHER_NOTE_H_
 #define SLIPWAY_TRAINER_LAUNCHER_NOTE_H_
 
@@ -8,6 +9,10 @@
 #include "trainer/recipe/problem.h"
 
 namespace slipway {
+
+// How many processes `multi_gpu` and `num_gpus` of the recipe ask for: 1 where
+// they ask for none, 0 for one per device.
+int ProcessesAskedFor(const recipe::Node& recipe);
 
 // Appends a note with the launcher's command if `multi_gpu` and `num_gpus` of
 // the recipe, called `name`, ask for more than one process.

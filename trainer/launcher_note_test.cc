@@ -7,13 +7,26 @@ namespace {
 
 using recipe::Node;
 
-std::string NoteFor(Node multi_gpu, Node num_gpus) {
+Node RecipeWith(Node multi_gpu, Node num_gpus) {
   Node recipe = Node::Map();
   recipe.Set("multi_gpu", std::move(multi_gpu));
   recipe.Set("num_gpus", std::move(num_gpus));
+  return recipe;
+}
+
+std::string NoteFor(Node multi_gpu, Node num_gpus) {
   Problems problems;
-  NoteLauncher(recipe, "cifar10_resnet", problems);
+  NoteLauncher(RecipeWith(std::move(multi_gpu), std::move(num_gpus)),
+               "cifar10_resnet", problems);
   return FormatProblems(problems);
+}
+
+TEST(ProcessesAskedFor, ReadsSuperGradientsWords) {
+  EXPECT_EQ(ProcessesAskedFor(RecipeWith(Node::String("DDP"), Node::Int(8))),
+            8);
+  EXPECT_EQ(ProcessesAskedFor(RecipeWith(Node::String("AUTO"), Node())), 0);
+  EXPECT_EQ(ProcessesAskedFor(RecipeWith(Node::Bool(false), Node::Int(8))), 1);
+  EXPECT_EQ(ProcessesAskedFor(Node::Map()), 1);
 }
 
 TEST(LauncherNote, NamesTheCommandOfSeveralProcesses) {

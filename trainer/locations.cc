@@ -32,6 +32,15 @@ std::vector<std::string> FirstThatExists(const std::vector<fs::path>& folders) {
   return {};
 }
 
+// All repositories in the runfiles that a program may have.
+std::vector<fs::path> Repositories(const std::string& executable,
+                                   const char* runfiles) {
+  std::vector<fs::path> repositories;
+  if (runfiles != nullptr) AddRepositories(runfiles, repositories);
+  AddRepositories(executable + ".runfiles", repositories);
+  return repositories;
+}
+
 }  // namespace
 
 std::string ExecutablePath() {
@@ -40,9 +49,7 @@ std::string ExecutablePath() {
 }
 
 Locations FindLocations(const std::string& executable, const char* runfiles) {
-  std::vector<fs::path> repositories;
-  if (runfiles != nullptr) AddRepositories(runfiles, repositories);
-  AddRepositories(executable + ".runfiles", repositories);
+  const std::vector<fs::path> repositories = Repositories(executable, runfiles);
   const fs::path above = fs::path(executable).parent_path().parent_path();
   std::vector<fs::path> recipes, plugins;
   for (const fs::path& repository : repositories) {
@@ -53,6 +60,21 @@ Locations FindLocations(const std::string& executable, const char* runfiles) {
   recipes.push_back(above / "share/slipway/recipes");
   plugins.push_back(above / "lib/slipway/plugins");
   return {FirstThatExists(recipes), FirstThatExists(plugins)};
+}
+
+std::string FindTrainer(const std::string& executable, const char* runfiles) {
+  const fs::path folder = fs::path(executable).parent_path();
+  std::vector<fs::path> candidates;
+  for (const fs::path& repository : Repositories(executable, runfiles)) {
+    candidates.push_back(repository / "trainer/trainer");
+  }
+  candidates.push_back(folder / "trainer");
+  candidates.push_back(folder.parent_path() / "trainer/trainer");
+  std::error_code error;
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_regular_file(candidate, error)) return candidate.string();
+  }
+  return "";
 }
 
 std::vector<std::string> PluginFolders(const std::vector<std::string>& flag,

@@ -30,6 +30,11 @@ std::string ExecutablePath();
 // (../share/slipway/recipes, ../lib/slipway/plugins).
 Locations FindLocations(const std::string& executable, const char* runfiles);
 
+// The trainer's program, found from another program at `executable`: in the
+// same runfiles (`runfiles` as above), beside it (a prefix's bin), or beside
+// its folder (bazel-bin). Empty if it is nowhere.
+std::string FindTrainer(const std::string& executable, const char* runfiles);
+
 // The folders in which plugins are searched: `flag`, then those of
 // $SLIPWAY_PLUGIN_PATH (a list like `a:b`; null for none), then the program's.
 std::vector<std::string> PluginFolders(const std::vector<std::string>& flag,

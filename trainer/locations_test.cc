@@ -1,6 +1,7 @@
 #include "trainer/locations.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -61,6 +62,19 @@ TEST_F(LocationsTest, FindsAnInstalledPrefix) {
   const Locations here = FindLocations(In("bin/slipway-trainer"), nullptr);
   EXPECT_THAT(here.recipe_folders, ElementsAre(In("share/slipway/recipes")));
   EXPECT_THAT(here.plugin_folders, ElementsAre(In("lib/slipway/plugins")));
+}
+
+TEST_F(LocationsTest, FindsTheTrainerWhereverItLies) {
+  EXPECT_EQ(FindTrainer(In("bin/launcher/launcher"), nullptr), "");
+  for (const char* path : {
+           "bin/trainer/trainer",   // bazel-bin
+           "bin/launcher/trainer",  // a prefix
+           "bin/launcher/launcher.runfiles/slipway/trainer/trainer",
+       }) {
+    MakeFolder(fs::path(path).parent_path().string());
+    std::ofstream(In(path)) << "#!";
+    EXPECT_EQ(FindTrainer(In("bin/launcher/launcher"), nullptr), In(path));
+  }
 }
 
 TEST(PluginFolders, SearchTheFlagThenTheEnvironmentThenTheProgram) {

@@ -16,13 +16,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "trainer/dry_run.h"
+#include "trainer/find_plugins.h"
 #include "trainer/flags.h"
 #include "trainer/launcher_note.h"
 #include "trainer/locations.h"
 #include "trainer/loop/stop_signals.h"
 #include "trainer/plugin_profile.h"
 #include "trainer/prepare.h"
+#include "trainer/recipe/compose.h"
 #include "trainer/recipe/search.h"
+#include "trainer/recipe_request.h"
 #include "trainer/report/console.h"
 #include "trainer/run_files.h"
 
@@ -44,17 +47,6 @@ int Help(const recipe::SearchPath& path) {
   return 0;
 }
 
-recipe::Request RecipeRequest(const Flags& flags, const Locations& here) {
-  recipe::Request request;
-  request.recipe = flags.recipe;
-  request.recipe_path = flags.recipe_path;
-  request.recipe_path.insert(request.recipe_path.end(),
-                             here.recipe_folders.begin(),
-                             here.recipe_folders.end());
-  request.overrides = flags.overrides;
-  return request;
-}
-
 int Print(const recipe::Node& recipe, const std::string& format) {
   std::cout << (format == "json" ? recipe.ToJson().dump(2) + "\n"
                                  : recipe.ToYaml());
@@ -69,23 +61,6 @@ int DryRun(const recipe::Node& recipe, const Prepared& prepared,
     std::cout << DryRunText(recipe, prepared);
   }
   return 0;
-}
-
-std::string TextAt(const recipe::Node& recipe, std::string_view key,
-                   const std::string& fallback) {
-  const recipe::Node* node = recipe.Find(key);
-  return node != nullptr && node->is_string() ? node->AsString() : fallback;
-}
-
-RunFolderRequest FolderRequest(const Flags& flags,
-                               const recipe::Composed& composed) {
-  RunFolderRequest request;
-  request.run_dir = flags.run_dir;
-  request.ckpt_root_dir =
-      TextAt(composed.recipe, "ckpt_root_dir", "checkpoints");
-  request.experiment_name =
-      TextAt(composed.recipe, "experiment_name", composed.name);
-  return request;
 }
 
 ConsoleOptions Console(const Flags& flags) {
@@ -150,7 +125,9 @@ int Main(const std::vector<std::string>& arguments) {
   prepare.run_dir = run_dir;
   std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
   if (!prepared) return Refuse(problems);
-  NoteLauncher(composed->recipe, flags.recipe, problems);
+  if (std::getenv("WORLD_SIZE") == nullptr) {
+    NoteLauncher(composed->recipe, flags.recipe, problems);
+  }
   std::cerr << FormatProblems(problems);
   if (flags.dry_run) return DryRun(composed->recipe, *prepared, flags.format);
   return Train(flags, composed->recipe, folder, run_dir, *prepared);

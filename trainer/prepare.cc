@@ -6,9 +6,7 @@
 #include "ATen/Context.h"
 #include "absl/strings/str_cat.h"
 #include "trainer/loop/assemble.h"
-#include "trainer/plan/plugin_path.h"
 #include "trainer/plugin/load_plugins.h"
-#include "trainer/recipe/recipe.h"
 
 namespace slipway {
 namespace {
@@ -155,30 +153,6 @@ class Preparation {
 };
 
 }  // namespace
-
-PluginManifests FindPlugins(const Node& recipe,
-                            std::vector<std::string> folders,
-                            Problems& problems) {
-  PluginManifests plugins;
-  plugins.folders = std::move(folders);
-  for (std::string& own : plan::PluginPathOf(recipe, problems)) {
-    plugins.folders.push_back(std::move(own));
-  }
-  plugins.manifests = plan::DiscoverManifests(plugins.folders, problems);
-  return plugins;
-}
-
-bool CheckRecipe(recipe::Composed& composed, const PluginManifests& plugins,
-                 bool allow_unknown, Problems& problems) {
-  recipe::SchemaOptions options;
-  options.allow_unknown = allow_unknown;
-  for (const plan::Manifest& manifest : plugins.manifests) {
-    for (std::string& key : manifest.KnownRecipeKeys()) {
-      options.plugin_keys.push_back(std::move(key));
-    }
-  }
-  return recipe::CheckRecipe(composed, std::move(options), problems);
-}
 
 std::optional<Prepared> Prepare(PrepareRequest request, Problems& problems) {
   return Preparation(std::move(request), problems).Run();

@@ -17,29 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "trainer/find_plugins.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/plan/plan.h"
 #include "trainer/plugin/plugin.h"
-#include "trainer/recipe/compose.h"
 #include "trainer/recipe/node.h"
 #include "trainer/recipe/problem.h"
 
 namespace slipway {
-
-// The plugins that can be found.
-struct PluginManifests {
-  std::vector<plan::Manifest> manifests;
-  std::vector<std::string> folders;  // that were searched, in order
-};
-
-// Those in `folders`, then those in the recipe's own `plugins.path`.
-PluginManifests FindPlugins(const recipe::Node& recipe,
-                            std::vector<std::string> folders,
-                            Problems& problems);
-
-// recipe::CheckRecipe with the keys that the plugins know.
-bool CheckRecipe(recipe::Composed& composed, const PluginManifests& plugins,
-                 bool allow_unknown, Problems& problems);
 
 struct PrepareRequest {
   recipe::Node recipe;  // composed and checked
