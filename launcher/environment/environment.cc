@@ -25,9 +25,13 @@ constexpr const char* kBindingVariables[] = {
     "OMP_PROC_BIND"};
 
 // What a launch around this one may have set, and would be wrong in a rank.
-constexpr const char* kOuterLaunch[] = {"MASTER_PORT", "SLIPWAY_HEARTBEAT_FD",
-                                        "SLIPWAY_PLAN_HASH", "SLIPWAY_STORE_FD",
-                                        "SLIPWAY_SPAWN"};
+constexpr const char* kOuterLaunch[] = {"MASTER_PORT",
+                                        "SLIPWAY_HEARTBEAT_FD",
+                                        "SLIPWAY_PLAN_HASH",
+                                        "SLIPWAY_SPAWN",
+                                        "SLIPWAY_STORE_FD",
+                                        "TORCHELASTIC_RESTART_COUNT",
+                                        "TORCHELASTIC_USE_AGENT_STORE"};
 
 struct AllocatorLibrary {
   Allocator allocator;

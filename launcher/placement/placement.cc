@@ -164,14 +164,14 @@ int WithinQuota(int threads, const Topology& machine, int ranks) {
   return std::clamp(share, 1, threads);
 }
 
-// Nodes of the rank that have memory; else those of its packages; else all
-// that have some. Where no size is known, the rank's own.
+// Nodes of the rank that have memory which may be used; else those of its
+// packages; else all that have some. Where no size is known, the rank's own.
 std::vector<int> MemoryNodes(const Topology& machine,
                              const RankPlacement& rank) {
   std::set<int> own, package, all;
   for (const Package& p : machine.packages) {
     for (const NumaNode& node : p.numa_nodes) {
-      if (node.memory_bytes == 0) continue;
+      if (node.memory_bytes == 0 || !machine.MayUseMemoryOf(node.id)) continue;
       all.insert(node.id);
       if (std::count(rank.packages.begin(), rank.packages.end(), p.id)) {
         package.insert(node.id);
@@ -295,6 +295,21 @@ std::optional<Placement> Place(const Topology& machine,
         Describe(static_cast<int>(i), dealt[i], machine, request));
   }
   placement.unused = Unused(machine, dealt, placement, request.reserve_cores);
+  return placement;
+}
+
+Placement PlaceUnbound(const Topology& machine, int num_processes) {
+  const std::vector<UsableCore> cores = UsableCores(machine, 0);
+  const PlacementRequest request = {.num_processes = num_processes,
+                                    .smt = Smt::kPair};
+  const int share = static_cast<int>(cores.size()) / num_processes;
+  Placement placement;
+  for (int rank = 0; rank < num_processes; ++rank) {
+    placement.ranks.push_back(Describe(rank, cores, machine, request));
+    int& threads = placement.ranks.back().threads;
+    threads = std::clamp(share, 1, threads);
+  }
+  placement.unused = Unused(machine, {cores}, placement, 0);
   return placement;
 }
 

@@ -6,10 +6,10 @@
 //   std::cout << FormatPlacement(*placement);
 //
 // What holds of every placement without explicit CPU lists: ranks are disjoint
-// and inside the allowed set; their sizes differ by one core at most; no rank
-// spans two packages, unless `allow_straddle` is set and it gains cores by it;
-// every CPU that no rank uses has a reason. The same machine and request always
-// give the same placement.
+// and inside the allowed set; their sizes differ by one core at most (by one
+// cache, with the policy l3); no rank spans two packages, unless
+// `allow_straddle` is set and it gains cores by it; every CPU that no rank uses
+// has a reason. The same machine and request always give the same placement.
 #ifndef SLIPWAY_LAUNCHER_PLACEMENT_PLACEMENT_H_
 #define SLIPWAY_LAUNCHER_PLACEMENT_PLACEMENT_H_
 
@@ -97,6 +97,10 @@ struct Placement {
 std::optional<Placement> Place(const Topology& machine,
                                const PlacementRequest& request,
                                Problems& problems);
+
+// Ranks that are not bound: each may use every allowed CPU and runs its share
+// of threads, one at least. There may be more of them than cores.
+Placement PlaceUnbound(const Topology& machine, int num_processes);
 
 // The number of processes for `auto`: each gets at least seven physical cores,
 // and as many as divide a package evenly (BigDL-Nano's advice); one a package

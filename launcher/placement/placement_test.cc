@@ -182,6 +182,30 @@ TEST(Place, PutsMemoryOnNodesThatHaveSome) {
   EXPECT_EQ(placement->ranks[3].memory_nodes, std::vector<int>({3}));
 }
 
+TEST(Place, PutsNoMemoryWhereTheCgroupForbidsIt) {
+  Topology machine = Machine(kSubNuma);
+  machine.allowed_memory = CpuSet({1});
+  Problems problems;
+  const auto placement = Place(machine, {.num_processes = 4}, problems);
+  ASSERT_TRUE(placement);
+  for (const RankPlacement& rank : placement->ranks) {
+    EXPECT_EQ(rank.memory_nodes, std::vector<int>({1}));
+  }
+}
+
+TEST(PlaceUnbound, SharesAllCores) {
+  Topology machine = Machine(kIntel);
+  machine.allowed_cpus = {0, 1, 2, 8, 9};
+  for (const auto& [ranks, threads] :
+       {std::pair(1, 3), std::pair(2, 1), std::pair(9, 1)}) {
+    const Placement placement = PlaceUnbound(machine, ranks);
+    ASSERT_EQ(static_cast<int>(placement.ranks.size()), ranks);
+    EXPECT_EQ(placement.ranks.back().cpus, machine.allowed_cpus);
+    EXPECT_EQ(placement.ranks.back().threads, threads);
+    EXPECT_EQ(placement.ranks.back().rank, ranks - 1);
+  }
+}
+
 TEST(Place, PutsRanksOnTheNodesOfTheirGpus) {
   Topology machine = Machine(kIntel);
   machine.gpus = {{.index = 0, .numa_node = 1},

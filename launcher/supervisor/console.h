@@ -33,7 +33,7 @@ struct ConsoleOptions {
 
 class ConsoleLines {
  public:
-  static constexpr absl::Duration kPatience = absl::Milliseconds(10);
+  static constexpr absl::Duration kPatience = absl::Milliseconds(25);
 
   // `out` must outlive this.
   ConsoleLines(const ConsoleOptions& options, std::ostream* out);

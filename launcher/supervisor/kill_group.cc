@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "absl/strings/str_cat.h"
 #include "launcher/topology/cgroup.h"
 
@@ -40,7 +42,12 @@ void KillGroup::Enter() const { Write(members_, "0"); }
 void KillGroup::Kill() const { Write(kill_, "1"); }
 
 void KillGroup::Remove() const {
-  if (!folder_.empty()) rmdir(folder_.c_str());
+  if (folder_.empty()) return;
+  // For a moment after a process has been waited for, it is still counted.
+  for (int i = 0; i < 100 && rmdir(folder_.c_str()) != 0; ++i) {
+    if (errno != EBUSY) return;
+    usleep(1000);
+  }
 }
 
 }  // namespace slipway::launcher

@@ -151,7 +151,9 @@ std::string FormatFailure(const LaunchReport& report,
   if (!failure->stack.empty()) {
     absl::StrAppend(&text, "  where it hung:\n", failure->stack);
   }
-  absl::StrAppend(&text, "  report: ", log_dir, "/launch_report.json\n");
+  if (!log_dir.empty()) {
+    absl::StrAppend(&text, "  report: ", log_dir, "/launch_report.json\n");
+  }
   return text;
 }
 

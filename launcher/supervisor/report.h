@@ -84,7 +84,7 @@ std::string SignalName(int signal);
 nlohmann::ordered_json ToJson(const LaunchReport& report);
 
 // The failure in a few lines: which rank, what it died of, its last words, what
-// to do. Empty without a failure.
+// to do. Empty without a failure. `log_dir` may be "": none.
 std::string FormatFailure(const LaunchReport& report,
                           const std::string& log_dir);
 

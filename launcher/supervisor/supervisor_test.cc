@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -132,10 +133,10 @@ TEST_F(SuperviseTest, NamesTheSignalOfARankThatDied) {
 
 TEST_F(SuperviseTest, KillsWhoIgnoresTheGracePeriod) {
   const std::string ready = Scratch("ready");
-  const AttemptReport report = Run(
-      {Script(absl::StrCat("trap '' TERM; echo 1 > ", ready,
-                           "; while :; do sleep 0.01; done")),
-       Script(absl::StrCat(WaitFor(ready), "exit 1"))});
+  const AttemptReport report =
+      Run({Script(absl::StrCat("trap '' TERM; echo 1 > ", ready,
+                               "; while :; do sleep 0.01; done")),
+           Script(absl::StrCat(WaitFor(ready), "exit 1"))});
   EXPECT_EQ(report.ranks[0].signal, SIGKILL);
   EXPECT_GE(report.seconds, 0.3);
 }
@@ -253,6 +254,21 @@ TEST_F(SuperviseTest, LeavesNothingWhenTheLauncherIsKilled) {
   waitpid(launcher, nullptr, 0);
   EXPECT_TRUE(Dies(rank));
   EXPECT_TRUE(Dies(grandchild));
+}
+
+// PR_SET_PDEATHSIG is about the thread that forked, which is the reaper's only
+// one, not whoever started the reaper.
+TEST(Reaper, OutlivesTheThreadThatStartedIt) {
+  std::optional<Reaper> reaper;
+  std::thread([&] {
+    reaper.emplace(*Reaper::Start({Script("exec sleep 100")}, BindMode::kNone));
+  }).join();
+  const std::optional<ReaperEvent> started = reaper->Receive();
+  ASSERT_TRUE(started);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(IsAlive(started->pid));
+  reaper->Finish();
+  EXPECT_FALSE(IsAlive(started->pid));
 }
 
 TEST(LaunchReport, HasTheContractsFields) {

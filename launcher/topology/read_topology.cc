@@ -222,6 +222,7 @@ absl::StatusOr<Topology> ReadTopology(const TopologyRequest& request) {
     if (limits.cpus) {
       result.allowed_cpus = result.allowed_cpus.Intersection(*limits.cpus);
     }
+    result.allowed_memory = limits.nodes;
     result.quota_cpus = limits.quota_cpus;
     // The mask is this machine's, not that of another root.
     if (request.root == "/") {

@@ -59,11 +59,16 @@ struct Topology {
   std::vector<Package> packages;
   // What this process may run on: affinity mask, cgroups and hwloc agree.
   CpuSet allowed_cpus;
+  // NUMA nodes whose memory the cgroup allows; absent: all.
+  std::optional<CpuSet> allowed_memory;
   // CPUs' worth of time that a cgroup quota grants; absent: no quota.
   std::optional<double> quota_cpus;
   std::vector<Gpu> gpus;
 
   CpuSet AllCpus() const;
+  bool MayUseMemoryOf(int node) const {
+    return !allowed_memory || allowed_memory->contains(node);
+  }
 };
 
 struct TopologyRequest {
