@@ -28,6 +28,14 @@ inline constexpr const char* kFileFaultPoints[] = {
     "write_before", "write_after",   "fsync_before",
     "fsync_after",  "rename_before", "rename_after"};
 
+// What becomes of the file that is replaced.
+enum class Replaced {
+  kGone,
+  // It stays as PreviousPath(path). Where the file system has no hard links,
+  // the path has no file for a moment, while the previous one is whole.
+  kPrevious,
+};
+
 // Used from one thread; movable.
 class AtomicFile {
  public:
@@ -44,21 +52,28 @@ class AtomicFile {
   // Bytes appended so far.
   uint64_t size() const { return size_; }
   // After this nothing else may be called.
-  absl::Status Commit();
+  absl::Status Commit(Replaced replaced = Replaced::kGone);
 
  private:
   AtomicFile(std::string path, std::string temporary, int fd);
   void Discard();
+  absl::Status KeepReplaced() const;
+  void StartWriting();
 
   std::string path_;
   std::string temporary_;
   int fd_ = -1;
   uint64_t size_ = 0;
+  uint64_t started_ = 0;  // bytes that the disk has been asked to take
 };
 
 // Writes `content` as the whole of the file at `path`, atomically.
 absl::Status WriteFileAtomically(const std::string& path,
                                  std::string_view content);
+
+// Where Replaced::kPrevious keeps what was at `path`: a hidden sibling,
+// "ckpt_latest.pth" -> ".ckpt_latest.pth.previous".
+std::string PreviousPath(const std::string& path);
 
 // errno as a Status: "cannot <action> <path>: <reason>".
 absl::Status ErrnoStatus(int error, std::string_view action,

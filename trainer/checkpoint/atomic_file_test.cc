@@ -66,6 +66,18 @@ TEST_F(AtomicFileTest, LeavesTheOldFileWithoutCommit) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
+TEST_F(AtomicFileTest, KeepsWhatItReplacesWhenAsked) {
+  for (const char* content : {"one", "two", "three"}) {
+    absl::StatusOr<AtomicFile> file = AtomicFile::Create(path_);
+    ASSERT_TRUE(file.ok() && file->Append(content).ok());
+    ASSERT_TRUE(file->Commit(Replaced::kPrevious).ok());
+  }
+  EXPECT_EQ(Content(path_), "three");
+  EXPECT_EQ(PreviousPath(path_), (folder_ / ".file.previous").string());
+  EXPECT_EQ(Content(PreviousPath(path_)), "two");
+  EXPECT_EQ(FilesInFolder(), 2u);
+}
+
 TEST_F(AtomicFileTest, NamesPathAndReasonWhenTheFolderIsGone) {
   const std::string path = (folder_ / "absent" / "file").string();
   const absl::Status status = WriteFileAtomically(path, "x");
@@ -83,6 +95,15 @@ TEST_F(AtomicFileTest, ReportsAFullDisk) {
   const absl::Status status = WriteFileAtomically(path_, "x");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(AtomicFileTest, ReportsAFolderThatVanishes) {
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(path_);
+  ASSERT_TRUE(file.ok() && file->Append("x").ok());
+  fs::remove_all(folder_);
+  const absl::Status status = file->Commit();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
 }
 
 struct FaultCase {

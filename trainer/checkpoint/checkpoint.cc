@@ -163,9 +163,8 @@ PickleValue SlipwayDict(const Checkpoint& checkpoint, Builder& builder) {
 
 }  // namespace
 
-absl::Status WriteCheckpoint(const Checkpoint& checkpoint,
-                             const std::string& path) {
-  TensorFileWriter writer;
+PickleValue CheckpointTree(const Checkpoint& checkpoint,
+                           TensorFileWriter& writer) {
   Builder builder(writer);
   PickleValue root = PickleValue::Dict();
   root.Set(keys::kNet, builder.Named(checkpoint.net));
@@ -181,7 +180,14 @@ absl::Status WriteCheckpoint(const Checkpoint& checkpoint,
   root.Set(keys::kEpoch, PickleValue::Int(checkpoint.epoch));
   root.Set(keys::kMetrics, MetricsDict(checkpoint));
   root.Set(keys::kSlipway, SlipwayDict(checkpoint, builder));
-  return writer.Write(root, path);
+  return root;
+}
+
+absl::Status WriteCheckpoint(const Checkpoint& checkpoint,
+                             const std::string& path, Replaced replaced) {
+  TensorFileWriter writer;
+  const PickleValue tree = CheckpointTree(checkpoint, writer);
+  return writer.Write(tree, path, replaced);
 }
 
 }  // namespace slipway

@@ -22,6 +22,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/checkpoint/atomic_file.h"
+#include "trainer/checkpoint/pickle.h"
+#include "trainer/checkpoint/tensor_file.h"
 #include "trainer/nn/module.h"
 #include "trainer/plugin/optimizer.h"
 #include "trainer/plugin/plugin.h"
@@ -118,11 +121,18 @@ Checkpoint Copy(const Checkpoint& checkpoint);
 // are. Errors name the path and the system's reason; an existing file at `path`
 // is then untouched.
 absl::Status WriteCheckpoint(const Checkpoint& checkpoint,
-                             const std::string& path);
+                             const std::string& path,
+                             Replaced replaced = Replaced::kGone);
+
+// The tree that WriteCheckpoint writes, with its tensors added to `writer`: for
+// those who write it later (background_writer.h).
+PickleValue CheckpointTree(const Checkpoint& checkpoint,
+                           TensorFileWriter& writer);
 
 // Reads a file of ours whole. A file of Python's, with or without the other
 // keys (a bare state dict too), gives what it has. DATA_LOSS for a damaged
-// file, INVALID_ARGUMENT for what is no checkpoint; each says what is wrong.
+// file, INVALID_ARGUMENT for what is no checkpoint, FAILED_PRECONDITION for one
+// that a newer Slipway wrote; each says what is wrong. See also previous.h.
 absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path);
 
 }  // namespace slipway

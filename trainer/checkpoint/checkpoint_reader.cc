@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
 #include "trainer/checkpoint/node_pickle.h"
@@ -14,19 +15,31 @@ namespace {
 // Keeps the first error, so that reading can go through all the parts.
 class Reader {
  public:
-  explicit Reader(TensorFile& file) : file_(file) {}
+  Reader(const std::string& path, TensorFile& file)
+      : path_(path), file_(file) {}
 
   absl::Status status() const { return status_; }
 
   at::Tensor Tensor(const PickleValue& value) {
     if (value.tensor() == nullptr) {
-      status_.Update(absl::InvalidArgumentError(absl::StrCat(
+      Fail(absl::InvalidArgumentError(absl::StrCat(
           "expected a tensor, found a ", std::string(KindName(value.kind())))));
       return at::Tensor();
     }
     absl::StatusOr<at::Tensor> tensor = file_.Load(*value.tensor());
     status_.Update(tensor.status());
     return tensor.ok() ? *std::move(tensor) : at::Tensor();
+  }
+
+  // A number, or a tensor of one element, as SuperGradients' metrics may be.
+  double Number(const PickleValue& value) {
+    if (value.tensor() == nullptr) return value.number();
+    const at::Tensor tensor = Tensor(value);
+    if (!tensor.defined()) return 0;
+    if (tensor.numel() == 1) return tensor.item<double>();
+    Fail(absl::InvalidArgumentError(absl::StrCat(
+        "expected a number, found a tensor of ", tensor.numel(), " elements")));
+    return 0;
   }
 
   // Nothing for a null or for what is no dict. Entries that are no tensors
@@ -69,14 +82,22 @@ class Reader {
     if (state == nullptr) return saved;
     if (const PickleValue* values = state->Find(keys::kValues)) {
       absl::StatusOr<recipe::Node> node = ToNode(*values);
-      status_.Update(node.status());
+      Fail(node.status());
       if (node.ok()) saved.state.values = *std::move(node);
     }
     saved.state.tensors = Named(state->Find(keys::kTensors));
     return saved;
   }
 
+  // Keeps the first; `status` does not name the path yet.
+  void Fail(const absl::Status& status) {
+    if (status.ok()) return;
+    status_.Update(absl::Status(status.code(),
+                                absl::StrCat(path_, ": ", status.message())));
+  }
+
  private:
+  const std::string& path_;
   TensorFile& file_;
   absl::Status status_;
 };
@@ -137,11 +158,12 @@ std::optional<BestResult> ReadBest(const PickleValue* dict) {
                     .epoch = IntAt(*dict, keys::kEpoch)};
 }
 
-void ReadMetrics(const PickleValue* dict, Checkpoint& checkpoint) {
+void ReadMetrics(const PickleValue* dict, Reader& reader,
+                 Checkpoint& checkpoint) {
   if (dict == nullptr) return;
   for (const auto& [split, values] : dict->entries()) {
     for (const auto& [name, value] : values.entries()) {
-      checkpoint.metrics[split.text()][name.text()] = value.number();
+      checkpoint.metrics[split.text()][name.text()] = reader.Number(value);
     }
   }
 }
@@ -158,16 +180,21 @@ void ReadOptimizer(const PickleValue* dict, Reader& reader,
   }
 }
 
-absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
-                         Checkpoint& checkpoint) {
+// Of ours and not newer. Comes before all else: what a newer Slipway keeps
+// elsewhere must not look like a fault.
+absl::Status CheckSchema(const PickleValue* dict) {
+  const int64_t schema = dict == nullptr ? 0 : IntAt(*dict, keys::kSchema);
+  if (schema <= keys::kSchemaVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("written by a newer Slipway (checkpoint schema ", schema,
+                   ", this one reads up to ", keys::kSchemaVersion,
+                   "); use that one, or export the weights from there"));
+}
+
+void ReadSlipway(const PickleValue* dict, Reader& reader,
+                 Checkpoint& checkpoint) {
   checkpoint.from_slipway = dict != nullptr;
-  if (dict == nullptr) return absl::OkStatus();
-  const int64_t schema = IntAt(*dict, keys::kSchema);
-  if (schema > keys::kSchemaVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("written by a newer Slipway (checkpoint schema ", schema,
-                     ", this one reads up to ", keys::kSchemaVersion, ")"));
-  }
+  if (dict == nullptr) return;
   checkpoint.plan_hash = TextAt(*dict, keys::kPlanHash);
   checkpoint.recipe_yaml = TextAt(*dict, keys::kRecipeYaml);
   checkpoint.step = IntAt(*dict, keys::kStep);
@@ -186,7 +213,6 @@ absl::Status ReadSlipway(const PickleValue* dict, Reader& reader,
       checkpoint.plugins.emplace_back(id.text(), reader.Plugin(state));
     }
   }
-  return absl::OkStatus();
 }
 
 // The prefix that every name begins with because of a wrapper around the model:
@@ -229,27 +255,8 @@ void ReadExtraNets(const PickleValue& root, Reader& reader,
   }
 }
 
-}  // namespace
-
-absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
-  absl::StatusOr<TensorFile> file = TensorFile::Open(path);
-  if (!file.ok()) return file.status();
-  const PickleValue& root = file->tree();
-  if (!root.is_dict()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": expected a dict of tensors, found a ",
-                     std::string(KindName(root.kind()))));
-  }
-  Reader reader(*file);
-  Checkpoint checkpoint;
-  // A bare state dict is a net alone.
-  if (root.Find(keys::kNet) == nullptr) {
-    checkpoint.from_slipway = false;
-    checkpoint.net = reader.Named(&root);
-    checkpoint.stripped_prefix = StripWrapperPrefix(checkpoint.net);
-    if (!reader.status().ok()) return reader.status();
-    return checkpoint;
-  }
+void ReadTraining(const PickleValue& root, Reader& reader,
+                  Checkpoint& checkpoint) {
   checkpoint.net = reader.Named(root.Find(keys::kNet));
   checkpoint.stripped_prefix = StripWrapperPrefix(checkpoint.net);
   ReadExtraNets(root, reader, checkpoint);
@@ -257,17 +264,49 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
   checkpoint.scaler = reader.Named(root.Find(keys::kScaler));
   const PickleValue* acc = root.Find(keys::kAcc);
   if (acc != nullptr && acc->kind() != PickleValue::Kind::kNone) {
-    checkpoint.acc = acc->number();
+    checkpoint.acc = reader.Number(*acc);
   }
   checkpoint.epoch = IntAt(root, keys::kEpoch);
-  ReadMetrics(root.Find(keys::kMetrics), checkpoint);
-  absl::Status status =
-      ReadSlipway(root.Find(keys::kSlipway), reader, checkpoint);
-  status.Update(reader.status());
-  if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(path, ": ", status.message()));
+  ReadMetrics(root.Find(keys::kMetrics), reader, checkpoint);
+  ReadSlipway(root.Find(keys::kSlipway), reader, checkpoint);
+}
+
+// A bare state dict is a net alone.
+void ReadBare(const PickleValue& root, Reader& reader, Checkpoint& checkpoint) {
+  checkpoint.from_slipway = false;
+  checkpoint.net = reader.Named(&root);
+  checkpoint.stripped_prefix = StripWrapperPrefix(checkpoint.net);
+  if (!checkpoint.net.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [key, value] : root.entries()) {
+    if (names.size() < 8) names.push_back(key.text());
   }
+  reader.Fail(absl::InvalidArgumentError(absl::StrCat(
+      "expected a key \"net\" or a dict of tensors, found the keys \"",
+      absl::StrJoin(names, "\", \""), "\"")));
+}
+
+}  // namespace
+
+absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
+  absl::StatusOr<TensorFile> file = TensorFile::Open(path);
+  if (!file.ok()) return file.status();
+  const PickleValue& root = file->tree();
+  Reader reader(path, *file);
+  Checkpoint checkpoint;
+  if (!root.is_dict()) {
+    reader.Fail(absl::InvalidArgumentError(
+        absl::StrCat("expected a dict of tensors, found a ",
+                     std::string(KindName(root.kind())))));
+  }
+  reader.Fail(CheckSchema(root.Find(keys::kSlipway)));
+  if (!reader.status().ok()) return reader.status();
+  if (root.Find(keys::kNet) == nullptr) {
+    ReadBare(root, reader, checkpoint);
+  } else {
+    ReadTraining(root, reader, checkpoint);
+  }
+  if (!reader.status().ok()) return reader.status();
   return checkpoint;
 }
 

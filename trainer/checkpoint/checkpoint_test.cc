@@ -184,6 +184,32 @@ TEST(Checkpoint, ReadsABareStateDictAsANet) {
   EXPECT_FALSE(read->from_slipway);
 }
 
+// The keys, and the kinds of numbers, that SuperGradients writes.
+TEST(Checkpoint, ReadsOneOfSuperGradients) {
+  absl::StatusOr<Checkpoint> read =
+      ReadCheckpoint("trainer/checkpoint/testdata/super_gradients.pth");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->net.size(), 7u);
+  EXPECT_EQ(read->acc, 0.75);
+  EXPECT_EQ(read->epoch, 3);
+  EXPECT_EQ(read->metrics.at("valid").at("Accuracy"), 0.75);
+  EXPECT_EQ(read->metrics.at("valid").at("CrossEntropyLoss"), 0.5);
+  EXPECT_EQ(read->metrics.at("train").at("CrossEntropyLoss"), 0.25);
+  ASSERT_EQ(read->extra_nets.size(), 1u);
+  EXPECT_EQ(read->extra_nets[0].first, "ema_net");
+  EXPECT_EQ(read->extra_nets[0].second.size(), 7u);
+}
+
+TEST(Checkpoint, NamesTheKeysOfAFileWithoutANet) {
+  const absl::Status status =
+      ReadCheckpoint("trainer/checkpoint/testdata/numpy_scalars_2.pth")
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("numpy_scalars_2.pth: expected a key \"net\" or a dict "
+                        "of tensors, found the keys \"float16\", \"float32\""));
+}
+
 TEST(Checkpoint, NamesThePathThatIsAbsent) {
   const absl::Status status = ReadCheckpoint("/nowhere/x.pth").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);

@@ -4,73 +4,83 @@
 
 namespace slipway {
 
+namespace {
+
+// What `content` holds as a T, or an empty T.
+template <typename T, typename Content>
+const T& Held(const Content& content) {
+  static const T& empty = *new T();
+  const T* held = std::get_if<T>(&content);
+  return held == nullptr ? empty : *held;
+}
+
+}  // namespace
+
+PickleValue::PickleValue(Kind kind, Content content)
+    : kind_(kind), content_(std::move(content)) {}
+
 PickleValue PickleValue::Bool(bool value) {
-  PickleValue result;
-  result.kind_ = Kind::kBool;
-  result.int_ = value ? 1 : 0;
-  return result;
+  return PickleValue(Kind::kBool, int64_t{value});
 }
 
 PickleValue PickleValue::Int(int64_t value) {
-  PickleValue result;
-  result.kind_ = Kind::kInt;
-  result.int_ = value;
-  return result;
+  return PickleValue(Kind::kInt, value);
 }
 
 PickleValue PickleValue::Float(double value) {
-  PickleValue result;
-  result.kind_ = Kind::kFloat;
-  result.float_ = value;
-  return result;
+  return PickleValue(Kind::kFloat, value);
 }
 
 PickleValue PickleValue::String(std::string value) {
-  PickleValue result;
-  result.kind_ = Kind::kString;
-  result.text_ = std::move(value);
-  return result;
+  return PickleValue(Kind::kString, std::move(value));
 }
 
 PickleValue PickleValue::Bytes(std::string value) {
-  PickleValue result = String(std::move(value));
-  result.kind_ = Kind::kBytes;
-  return result;
+  return PickleValue(Kind::kBytes, std::move(value));
 }
 
 PickleValue PickleValue::List(std::vector<PickleValue> items) {
-  PickleValue result;
-  result.kind_ = Kind::kList;
-  result.items_ = std::move(items);
-  return result;
+  return PickleValue(Kind::kList, std::move(items));
 }
 
 PickleValue PickleValue::Tuple(std::vector<PickleValue> items) {
-  PickleValue result = List(std::move(items));
-  result.kind_ = Kind::kTuple;
-  return result;
+  return PickleValue(Kind::kTuple, std::move(items));
 }
 
 PickleValue PickleValue::Dict(std::vector<Item> items) {
-  PickleValue result;
-  result.kind_ = Kind::kDict;
-  result.entries_ = std::move(items);
-  return result;
+  return PickleValue(Kind::kDict, std::move(items));
 }
 
 PickleValue PickleValue::Tensor(PickledTensor tensor) {
-  PickleValue result;
-  result.kind_ = Kind::kTensor;
-  result.tensor_ = std::make_shared<const PickledTensor>(std::move(tensor));
-  return result;
+  return PickleValue(Kind::kTensor,
+                     std::make_shared<const PickledTensor>(std::move(tensor)));
 }
 
+int64_t PickleValue::int_value() const { return Held<int64_t>(content_); }
+
 double PickleValue::number() const {
-  return kind_ == Kind::kFloat ? float_ : static_cast<double>(int_);
+  return kind_ == Kind::kFloat ? Held<double>(content_)
+                               : static_cast<double>(int_value());
+}
+
+const std::string& PickleValue::text() const {
+  return Held<std::string>(content_);
+}
+
+const std::vector<PickleValue>& PickleValue::items() const {
+  return Held<std::vector<PickleValue>>(content_);
+}
+
+const std::vector<PickleValue::Item>& PickleValue::entries() const {
+  return Held<std::vector<Item>>(content_);
+}
+
+const PickledTensor* PickleValue::tensor() const {
+  return Held<std::shared_ptr<const PickledTensor>>(content_).get();
 }
 
 const PickleValue* PickleValue::Find(std::string_view key) const {
-  for (const Item& item : entries_) {
+  for (const Item& item : entries()) {
     if (item.first.kind() == Kind::kString && item.first.text() == key) {
       return &item.second;
     }
@@ -79,7 +89,8 @@ const PickleValue* PickleValue::Find(std::string_view key) const {
 }
 
 void PickleValue::Set(std::string key, PickleValue value) {
-  entries_.emplace_back(String(std::move(key)), std::move(value));
+  std::get<std::vector<Item>>(content_).emplace_back(String(std::move(key)),
+                                                     std::move(value));
 }
 
 std::string_view KindName(PickleValue::Kind kind) {

@@ -6,10 +6,10 @@
 //
 // A pickle is a program; this reader runs none. It knows a closed set of
 // opcodes and of names (collections.OrderedDict, torch._utils's rebuild
-// functions, torch's storage classes and dtypes, torch.Size): anything else is
-// refused by name. Cycles, deep nesting and lists that blow up by sharing are
-// refused too. The writer emits protocol 2, which
-// torch.load(weights_only=True) accepts.
+// functions, torch's storage classes, dtypes, Size and device, numpy's
+// scalars): anything else is refused by name. Cycles, deep nesting, a key that
+// a dict has twice and what blows up by sharing are refused too. The writer
+// emits protocol 2, which torch.load(weights_only=True) accepts.
 #ifndef SLIPWAY_TRAINER_CHECKPOINT_PICKLE_H_
 #define SLIPWAY_TRAINER_CHECKPOINT_PICKLE_H_
 
@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -66,15 +67,15 @@ class PickleValue {
   Kind kind() const { return kind_; }
   bool is_dict() const { return kind_ == Kind::kDict; }
   // The content; of another kind: false, 0, "" or empty.
-  bool bool_value() const { return int_ != 0; }
-  int64_t int_value() const { return int_; }
+  bool bool_value() const { return int_value() != 0; }
+  int64_t int_value() const;
   // Integers count as numbers.
   double number() const;
-  const std::string& text() const { return text_; }
-  const std::vector<PickleValue>& items() const { return items_; }
-  const std::vector<Item>& entries() const { return entries_; }
+  const std::string& text() const;
+  const std::vector<PickleValue>& items() const;
+  const std::vector<Item>& entries() const;
   // Null unless this is a tensor.
-  const PickledTensor* tensor() const { return tensor_.get(); }
+  const PickledTensor* tensor() const;
 
   // The value of a text key of a dict; null if absent.
   const PickleValue* Find(std::string_view key) const;
@@ -82,13 +83,14 @@ class PickleValue {
   void Set(std::string key, PickleValue value);
 
  private:
+  // Trees have many small values: none pays for what another kind holds.
+  using Content =
+      std::variant<int64_t, double, std::string, std::vector<PickleValue>,
+                   std::vector<Item>, std::shared_ptr<const PickledTensor>>;
+  PickleValue(Kind kind, Content content);
+
   Kind kind_ = Kind::kNone;
-  int64_t int_ = 0;
-  double float_ = 0;
-  std::string text_;
-  std::vector<PickleValue> items_;
-  std::vector<Item> entries_;
-  std::shared_ptr<const PickledTensor> tensor_;
+  Content content_;
 };
 
 // "none", "bool", "int", "float", "text", "bytes", "list", "tuple", "dict" or
@@ -99,8 +101,9 @@ std::string_view KindName(PickleValue::Kind kind);
 int64_t DtypeSize(std::string_view dtype);
 
 // Reads one pickle. INVALID_ARGUMENT names the opcode or the name that is
-// refused and its offset; DATA_LOSS for a truncated one. Memory stays within a
-// constant multiple of `bytes`.
+// refused and its offset; DATA_LOSS for a truncated one. Memory stays within
+// 300 bytes for each of `bytes`, and within 4 GiB: pickles above 64 MiB, or
+// with more than 4 Mi values, are refused.
 absl::StatusOr<PickleValue> Unpickle(std::string_view bytes);
 
 // The pickle of `value`, which holds no Bytes (CHECKed): weights_only readers

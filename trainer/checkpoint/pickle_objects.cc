@@ -1,13 +1,22 @@
 #include "trainer/checkpoint/pickle_objects.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/checkpoint/pickle_numpy.h"
+#include "trainer/checkpoint/quoted.h"
+#include "trainer/checkpoint/utf8.h"
 
 namespace slipway::pickle {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr size_t kMaxDims = 64;
+constexpr size_t kMaxKey = 64;  // of a storage; PyTorch's are short numbers
+// Values of a finished tree; each takes 48 bytes.
+constexpr uint64_t kMaxNodes = 8 << 20;
 
 absl::Status Refuse(std::string_view what) {
   return absl::InvalidArgumentError(std::string(what));
@@ -28,7 +37,9 @@ bool IsInt(const Object& object) {
 
 // A tuple of integers, none negative.
 std::optional<std::vector<int64_t>> Extents(const Object& object) {
-  if (object.kind != Object::Kind::kTuple) return std::nullopt;
+  if (object.kind != Object::Kind::kTuple || object.items.size() > kMaxDims) {
+    return std::nullopt;
+  }
   std::vector<int64_t> result;
   for (const ObjectPtr& item : object.items) {
     if (!IsInt(*item) || item->value.int_value() < 0) return std::nullopt;
@@ -54,12 +65,14 @@ bool Inside(const PickledTensor& tensor) {
 // A view may repeat elements (an expanded tensor), but not without bound: the
 // reader allocates what the view shows.
 bool ReasonableSize(const PickledTensor& tensor) {
+  bool empty = false;
   int64_t count = 1;
   for (int64_t size : tensor.sizes) {
-    if (size == 0) return true;
+    empty = empty || size == 0;
+    if (size == 0) continue;
     if (__builtin_mul_overflow(count, size, &count)) return false;
   }
-  return count <= tensor.storage_elements;
+  return empty || count <= tensor.storage_elements;
 }
 
 // (storage, offset, sizes, strides, requires_grad, hooks[, dtype]).
@@ -77,23 +90,27 @@ absl::StatusOr<ObjectPtr> RebuildTensor(Arena& arena,
       sizes->size() != strides->size()) {
     return Refuse("a tensor with arguments of a wrong kind");
   }
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(storage.elements,
+                             storage.dtype != nullptr ? storage.dtype->size : 1,
+                             &bytes)) {
+    return Refuse("a storage of more than 2^63 bytes");
+  }
   PickledTensor tensor = {
       .dtype = std::string(dtype->dtype),
-      .storage_key = storage.storage_key,
-      .storage_elements = storage.dtype != nullptr
-                              ? storage.elements
-                              : storage.elements / dtype->size,
+      .storage_key = storage.value.text(),
+      .storage_elements = bytes / dtype->size,
       .offset = items[1]->value.int_value(),
       .sizes = *sizes,
       .strides = *strides,
   };
   if (tensor.offset < 0 || !Inside(tensor)) {
     return Refuse(absl::StrCat("a tensor that reaches outside its storage \"",
-                               storage.storage_key, "\""));
+                               tensor.storage_key, "\""));
   }
   if (!ReasonableSize(tensor)) {
     return Refuse(absl::StrCat("a tensor larger than its storage \"",
-                               storage.storage_key, "\""));
+                               tensor.storage_key, "\""));
   }
   return arena.Plain(PickleValue::Tensor(std::move(tensor)));
 }
@@ -103,6 +120,9 @@ absl::StatusOr<ObjectPtr> MakeDict(Arena& arena,
                                    const std::vector<ObjectPtr>& arguments) {
   ObjectPtr dict = arena.Sequence(Object::Kind::kDict, {});
   if (arguments.empty()) return dict;
+  if (!arena.MayCopy(2 * arguments[0]->items.size())) {
+    return Refuse("a dict made again and again");
+  }
   for (const ObjectPtr& pair : arguments[0]->items) {
     if (pair->items.size() != 2) return Refuse("a dict of odd entries");
     dict->items.push_back(pair->items[0]);
@@ -114,19 +134,25 @@ absl::StatusOr<ObjectPtr> MakeDict(Arena& arena,
 // Turns shared, growing objects into a value, within a budget.
 class Converter {
  public:
-  explicit Converter(uint64_t budget) : budget_(budget) {}
+  explicit Converter(uint64_t pickle_size)
+      // Legitimate sharing repeats a few short values only.
+      : nodes_left_(std::min(64 * pickle_size + (64 << 10), kMaxNodes)),
+        text_left_(8 * pickle_size + (64 << 10)) {}
 
   absl::StatusOr<PickleValue> Convert(const Object& object, int depth) {
     // A cycle shows as unbounded depth.
-    if (depth > kMaxDepth)
+    if (depth > kMaxDepth) {
       return Refuse("pickle: nested too deeply (a cycle?)");
-    const uint64_t cost = 1 + object.value.text().size();
-    if (cost > budget_) {
+    }
+    const uint64_t text = object.value.text().size();
+    if (nodes_left_ == 0 || text > text_left_) {
       return Refuse("pickle: sharing makes it far larger than its file");
     }
-    budget_ -= cost;
+    --nodes_left_;
+    text_left_ -= text;
     switch (object.kind) {
       case Object::Kind::kPlain:
+      case Object::Kind::kGlobal:
         return object.value;
       case Object::Kind::kList:
         return Items(object, depth, &PickleValue::List);
@@ -136,7 +162,7 @@ class Converter {
         return Dict(object, depth);
       case Object::Kind::kStorage:
         return Refuse("pickle: a storage that no tensor uses");
-      case Object::Kind::kGlobal:
+      case Object::Kind::kNumpyType:
         return object.value;
     }
     return PickleValue();
@@ -157,7 +183,14 @@ class Converter {
 
   absl::StatusOr<PickleValue> Dict(const Object& object, int depth) {
     std::vector<PickleValue::Item> entries;
+    std::set<std::string_view> names;  // of the objects, which stay
     for (size_t i = 0; i + 1 < object.items.size(); i += 2) {
+      const PickleValue& name = object.items[i]->value;
+      if (name.kind() == PickleValue::Kind::kString &&
+          !names.insert(name.text()).second) {
+        return Refuse(absl::StrCat("pickle: a dict has the key ",
+                                   Quoted(name.text()), " twice"));
+      }
       absl::StatusOr<PickleValue> key = Convert(*object.items[i], depth + 1);
       if (!key.ok()) return key.status();
       absl::StatusOr<PickleValue> value =
@@ -168,8 +201,102 @@ class Converter {
     return PickleValue::Dict(std::move(entries));
   }
 
-  uint64_t budget_;
+  uint64_t nodes_left_;
+  uint64_t text_left_;
 };
+
+// _codecs.encode(text, "latin1"): how protocol 2, which has no bytes, writes
+// them.
+absl::StatusOr<ObjectPtr> Encode(Arena& arena,
+                                 const std::vector<ObjectPtr>& arguments) {
+  if (arguments.size() != 2 ||
+      arguments[0]->value.kind() != PickleValue::Kind::kString ||
+      arguments[1]->value.text() != "latin1") {
+    return Refuse("a call of _codecs.encode that gives no bytes");
+  }
+  const std::string& text = arguments[0]->value.text();
+  if (!arena.MayCopy(text.size())) return Refuse("bytes made again and again");
+  std::optional<std::string> bytes = Latin1FromUtf8(text);
+  if (!bytes) return Refuse("a call of _codecs.encode on other letters");
+  return arena.Plain(PickleValue::Bytes(*std::move(bytes)));
+}
+
+// numpy.dtype(code, align, copy).
+absl::StatusOr<ObjectPtr> NumpyType(Arena& arena,
+                                    const std::vector<ObjectPtr>& arguments) {
+  if (arguments.empty() ||
+      arguments[0]->value.kind() != PickleValue::Kind::kString ||
+      arguments[0]->value.text().size() > 8) {
+    return Refuse("a numpy dtype that is no number's");
+  }
+  Object type;
+  type.kind = Object::Kind::kNumpyType;
+  type.value = arguments[0]->value;
+  return arena.Add(std::move(type));
+}
+
+// numpy's scalar(dtype, bytes).
+absl::StatusOr<ObjectPtr> NumpyScalar(Arena& arena,
+                                      const std::vector<ObjectPtr>& arguments) {
+  if (arguments.size() != 2 || arguments[0]->kind != Object::Kind::kNumpyType ||
+      arguments[1]->value.kind() != PickleValue::Kind::kBytes) {
+    return Refuse("a numpy scalar with arguments of a wrong kind");
+  }
+  const std::string& code = arguments[0]->value.text();
+  std::optional<PickleValue> number =
+      NumpyNumber(code, arguments[1]->value.text());
+  if (!number) {
+    return Refuse(absl::StrCat("a numpy scalar of dtype ", Quoted(code)));
+  }
+  return arena.Plain(*std::move(number));
+}
+
+// A parameter is its data, torch.Size(x) the tuple x, torch.device(x) its name.
+absl::StatusOr<ObjectPtr> First(Arena&,
+                                const std::vector<ObjectPtr>& arguments) {
+  if (arguments.empty()) return Refuse("a call without arguments");
+  return arguments[0];
+}
+
+absl::StatusOr<ObjectPtr> RebuildTensorV2(
+    Arena& arena, const std::vector<ObjectPtr>& arguments) {
+  return RebuildTensor(arena, arguments, /*names_dtype=*/false);
+}
+
+absl::StatusOr<ObjectPtr> RebuildTensorV3(
+    Arena& arena, const std::vector<ObjectPtr>& arguments) {
+  return RebuildTensor(arena, arguments, /*names_dtype=*/true);
+}
+
+absl::StatusOr<ObjectPtr> NoFunction(Arena&, const std::vector<ObjectPtr>&) {
+  return Refuse("a call of a class that is only named");
+}
+
+struct Function {
+  std::string_view name;
+  absl::StatusOr<ObjectPtr> (*call)(Arena&, const std::vector<ObjectPtr>&);
+};
+
+constexpr Function kFunctions[] = {
+    {"_codecs.encode", Encode},
+    {"collections.OrderedDict", MakeDict},
+    {"numpy._core.multiarray.scalar", NumpyScalar},
+    {"numpy.core.multiarray.scalar", NumpyScalar},
+    {"numpy.dtype", NumpyType},
+    {"torch.Size", First},
+    {"torch._utils._rebuild_parameter", First},
+    {"torch._utils._rebuild_tensor_v2", RebuildTensorV2},
+    {"torch._utils._rebuild_tensor_v3", RebuildTensorV3},
+    {"torch.device", First},
+    {"torch.storage.UntypedStorage", NoFunction},
+};
+
+const Function* FindFunction(std::string_view name) {
+  for (const Function& function : kFunctions) {
+    if (function.name == name) return &function;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -190,17 +317,17 @@ ObjectPtr Arena::Sequence(Object::Kind kind, std::vector<ObjectPtr> items) {
   return Add(std::move(object));
 }
 
+bool Arena::MayCopy(uint64_t count) {
+  if (count > copies_left_) return false;
+  copies_left_ -= count;
+  return true;
+}
+
 std::optional<ObjectPtr> KnownGlobal(Arena& arena, std::string_view module,
                                      std::string_view name) {
   const std::string full =
       absl::StrCat(std::string(module), ".", std::string(name));
-  if (full == "collections.OrderedDict" || full == "torch.Size" ||
-      full == "torch._utils._rebuild_tensor_v2" ||
-      full == "torch._utils._rebuild_tensor_v3" ||
-      full == "torch._utils._rebuild_parameter" ||
-      full == "torch.storage.UntypedStorage") {
-    return arena.Add(Global(full));
-  }
+  if (FindFunction(full) != nullptr) return arena.Add(Global(full));
   if (module != "torch") return std::nullopt;
   const DtypeName* dtype = FindStorage(name);
   if (dtype == nullptr) dtype = FindDtype(name);
@@ -210,14 +337,15 @@ std::optional<ObjectPtr> KnownGlobal(Arena& arena, std::string_view module,
 
 absl::StatusOr<ObjectPtr> Storage(Arena& arena, const Object& id) {
   if (id.kind != Object::Kind::kTuple || id.items.size() != 5 ||
-      id.items[1]->kind != Object::Kind::kGlobal || !IsInt(*id.items[4]) ||
+      id.items[1]->kind != Object::Kind::kGlobal ||
+      id.items[2]->value.text().size() > kMaxKey || !IsInt(*id.items[4]) ||
       id.items[4]->value.int_value() < 0) {
     return Refuse("a persistent id that is no storage");
   }
   Object storage;
   storage.kind = Object::Kind::kStorage;
   storage.dtype = id.items[1]->dtype;
-  storage.storage_key = id.items[2]->value.text();
+  storage.value = PickleValue::String(id.items[2]->value.text());
   storage.elements = id.items[4]->value.int_value();
   return arena.Add(std::move(storage));
 }
@@ -228,26 +356,30 @@ absl::StatusOr<ObjectPtr> Call(Arena& arena, const Object& function,
       arguments.kind != Object::Kind::kTuple) {
     return Refuse("a call of something that is no function");
   }
-  const std::string& name = function.value.text();
-  const std::vector<ObjectPtr>& items = arguments.items;
-  if (name == "collections.OrderedDict") return MakeDict(arena, items);
-  if (name == "torch._utils._rebuild_tensor_v2") {
-    return RebuildTensor(arena, items, /*names_dtype=*/false);
+  const Function* known = FindFunction(function.value.text());
+  if (known == nullptr) {
+    return Refuse(absl::StrCat("a call of ", function.value.text()));
   }
-  if (name == "torch._utils._rebuild_tensor_v3") {
-    return RebuildTensor(arena, items, /*names_dtype=*/true);
+  return known->call(arena, arguments.items);
+}
+
+absl::StatusOr<ObjectPtr> Build(ObjectPtr object, const Object& state) {
+  if (object->kind == Object::Kind::kDict) return object;
+  if (object->kind != Object::Kind::kNumpyType) {
+    return Refuse("attributes for something that has none");
   }
-  // A parameter is its data; torch.Size(x) is the tuple x.
-  if ((name == "torch._utils._rebuild_parameter" || name == "torch.Size") &&
-      !items.empty()) {
-    return items[0];
+  // (version, byte order, ...); "|" is for single bytes.
+  const std::string_view order =
+      state.items.size() > 1 ? std::string_view(state.items[1]->value.text())
+                             : "";
+  if (order != "<" && order != "|" && order != "=") {
+    return Refuse(absl::StrCat("a numpy dtype of byte order ", Quoted(order)));
   }
-  return Refuse(absl::StrCat("a call of ", name));
+  return object;
 }
 
 absl::StatusOr<PickleValue> ToValue(const Object& root, uint64_t pickle_size) {
-  // Legitimate sharing repeats short texts only.
-  return Converter(64 * pickle_size + (1 << 20)).Convert(root, 0);
+  return Converter(pickle_size).Convert(root, 0);
 }
 
 }  // namespace slipway::pickle

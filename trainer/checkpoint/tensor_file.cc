@@ -1,56 +1,19 @@
 #include "trainer/checkpoint/tensor_file.h"
 
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "ATen/ops/as_strided.h"
 #include "ATen/ops/empty.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "trainer/checkpoint/dtype_names.h"
+#include "trainer/checkpoint/quoted.h"
 
 namespace slipway {
 namespace {
 
-struct DtypeEntry {
-  at::ScalarType type;
-  const char* name;
-};
-
-constexpr DtypeEntry kDtypes[] = {
-    {at::kFloat, "float32"},
-    {at::kDouble, "float64"},
-    {at::kHalf, "float16"},
-    {at::kBFloat16, "bfloat16"},
-    {at::kLong, "int64"},
-    {at::kInt, "int32"},
-    {at::kShort, "int16"},
-    {at::kChar, "int8"},
-    {at::kByte, "uint8"},
-    {at::kBool, "bool"},
-    {at::kComplexFloat, "complex64"},
-    {at::kComplexDouble, "complex128"},
-    {at::ScalarType::UInt16, "uint16"},
-    {at::ScalarType::UInt32, "uint32"},
-    {at::ScalarType::UInt64, "uint64"},
-    {at::ScalarType::Float8_e4m3fn, "float8_e4m3fn"},
-    {at::ScalarType::Float8_e5m2, "float8_e5m2"},
-    {at::ScalarType::Float8_e4m3fnuz, "float8_e4m3fnuz"},
-    {at::ScalarType::Float8_e5m2fnuz, "float8_e5m2fnuz"},
-};
-
-std::string NameOf(at::ScalarType type) {
-  for (const DtypeEntry& entry : kDtypes) {
-    if (entry.type == type) return entry.name;
-  }
-  return at::toString(type);
-}
-
-std::optional<at::ScalarType> TypeOf(const std::string& name) {
-  for (const DtypeEntry& entry : kDtypes) {
-    if (name == entry.name) return entry.type;
-  }
-  return std::nullopt;
-}
+constexpr char kTreeRecord[] = "data.pkl";
 
 bool IsWholeStorage(const at::Tensor& tensor) {
   return tensor.storage_offset() == 0 &&
@@ -68,20 +31,53 @@ absl::Status WithPath(const absl::Status& status, const std::string& path) {
                       absl::StrCat(path, ": ", status.message()));
 }
 
+// Before version 1.6 PyTorch wrote pickles one after the other.
+absl::Status RefuseOldFormat(const ByteSource& source) {
+  char start[2] = {};
+  if (source.size() < sizeof(start)) return absl::OkStatus();
+  absl::Status status = source.Read(0, sizeof(start), start);
+  if (status.ok() && start[0] == '\x80' && start[1] <= 5) {
+    status = absl::InvalidArgumentError(
+        "written in PyTorch's format of before version 1.6; load it in Python "
+        "and torch.save it again");
+  }
+  return status;
+}
+
+// The folder inside the archive, such as "archive/": that of the tree.
+absl::StatusOr<std::string> FindPrefix(const ZipReader& zip) {
+  std::string prefix;
+  for (const auto& [name, entry] : zip.entries()) {
+    if (!name.ends_with(absl::StrCat("/", kTreeRecord))) continue;
+    if (!prefix.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("two records are called ", kTreeRecord));
+    }
+    prefix = name.substr(0, name.size() - std::strlen(kTreeRecord));
+  }
+  if (!prefix.empty()) return prefix;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "not a file of torch.save (it has no record ", kTreeRecord, ")"));
+}
+
 }  // namespace
 
 PickleValue TensorFileWriter::Add(const at::Tensor& tensor) {
-  at::Tensor stored = tensor.detach().cpu();
-  if (!IsWholeStorage(stored)) stored = stored.contiguous().clone();
+  Storage storage = {.tensor = tensor.detach().cpu(),
+                     .shared = tensor.is_cpu()};
+  if (!IsWholeStorage(storage.tensor)) {
+    storage = {.tensor = storage.tensor.clone(at::MemoryFormat::Contiguous)};
+  }
+  const at::Tensor stored = storage.tensor;
   // Empty tensors have no address of their own.
   const void* address = stored.numel() == 0 ? nullptr : stored.const_data_ptr();
   auto [it, is_new] = index_.try_emplace(address, storages_.size());
   if (is_new || address == nullptr) {
     it->second = storages_.size();
-    storages_.push_back(stored);
+    storages_.push_back(std::move(storage));
   }
   return PickleValue::Tensor({
-      .dtype = NameOf(stored.scalar_type()),
+      .dtype = DtypeNameOf(stored.scalar_type()),
       .storage_key = absl::StrCat(it->second),
       .storage_elements = stored.numel(),
       .offset = 0,
@@ -90,21 +86,53 @@ PickleValue TensorFileWriter::Add(const at::Tensor& tensor) {
   });
 }
 
+void TensorFileWriter::Detach(std::vector<at::Tensor>& spare) {
+  std::multimap<size_t, at::Tensor> buffers;  // by size
+  for (at::Tensor& buffer : spare) {
+    const size_t size = buffer.nbytes();
+    buffers.emplace(size, std::move(buffer));
+  }
+  spare.clear();
+  for (Storage& storage : storages_) {
+    const std::string_view bytes = BytesOf(storage.tensor);
+    if (!storage.shared || bytes.empty()) continue;
+    auto found = buffers.extract(bytes.size());
+    at::Tensor copy = found ? std::move(found.mapped())
+                            : at::empty({static_cast<int64_t>(bytes.size())},
+                                        at::dtype(at::kByte));
+    std::memcpy(copy.mutable_data_ptr(), bytes.data(), bytes.size());
+    storage = {.tensor = std::move(copy)};
+  }
+  for (auto& [size, buffer] : buffers) spare.push_back(std::move(buffer));
+  index_.clear();  // the addresses are no longer the caller's
+}
+
+std::vector<at::Tensor> TensorFileWriter::TakeBuffers() {
+  std::vector<at::Tensor> buffers;
+  for (Storage& storage : storages_) {
+    buffers.push_back(std::move(storage.tensor));
+  }
+  storages_.clear();
+  return buffers;
+}
+
 absl::Status TensorFileWriter::Write(const PickleValue& tree,
-                                     const std::string& path) const {
+                                     const std::string& path,
+                                     Replaced replaced) const {
   absl::StatusOr<AtomicFile> file = AtomicFile::Create(path);
   if (!file.ok()) return file.status();
   ZipWriter zip(*file);
-  absl::Status status = zip.Add("archive/data.pkl", Pickle(tree));
+  absl::Status status =
+      zip.Add(absl::StrCat("archive/", kTreeRecord), Pickle(tree));
   status.Update(zip.Add("archive/byteorder", "little"));
   for (size_t i = 0; i < storages_.size() && status.ok(); ++i) {
-    status.Update(
-        zip.Add(absl::StrCat("archive/data/", i), BytesOf(storages_[i])));
+    status.Update(zip.Add(absl::StrCat("archive/data/", i),
+                          BytesOf(storages_[i].tensor)));
   }
   status.Update(zip.Add("archive/version", "3\n"));
   if (status.ok()) status = zip.Finish();
   if (!status.ok()) return status;
-  return file->Commit();
+  return file->Commit(replaced);
 }
 
 TensorFile::TensorFile(std::string path, std::unique_ptr<ByteSource> source,
@@ -116,25 +144,32 @@ TensorFile::TensorFile(std::string path, std::unique_ptr<ByteSource> source,
 absl::StatusOr<TensorFile> TensorFile::Open(const std::string& path) {
   absl::StatusOr<std::unique_ptr<ByteSource>> source = OpenFile(path);
   if (!source.ok()) return source.status();
+  absl::Status status = RefuseOldFormat(**source);
+  if (!status.ok()) return WithPath(status, path);
   absl::StatusOr<ZipReader> zip = ZipReader::Open(**source);
   if (!zip.ok()) return WithPath(zip.status(), path);
   TensorFile file(path, *std::move(source), *std::move(zip));
-  for (const auto& [name, entry] : file.zip_.entries()) {
-    if (absl::EndsWith(name, "/data.pkl")) {
-      file.prefix_ = name.substr(0, name.size() - 8);
-    }
-  }
-  if (file.prefix_.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": not a file of torch.save (it has no record data.pkl)"));
-  }
-  absl::StatusOr<std::string> pickle =
-      file.zip_.Read(file.prefix_ + "data.pkl");
-  if (!pickle.ok()) return WithPath(pickle.status(), path);
-  absl::StatusOr<PickleValue> tree = Unpickle(*pickle);
-  if (!tree.ok()) return WithPath(tree.status(), path);
-  file.tree_ = *std::move(tree);
+  status = file.ReadTree();
+  if (!status.ok()) return WithPath(status, path);
   return file;
+}
+
+absl::Status TensorFile::ReadTree() {
+  absl::StatusOr<std::string> prefix = FindPrefix(zip_);
+  if (!prefix.ok()) return prefix.status();
+  prefix_ = *std::move(prefix);
+  const absl::StatusOr<std::string> order = zip_.Read(prefix_ + "byteorder");
+  if (order.ok() && *order != "little") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its byte order is ", Quoted(*order),
+                     "; save it again on a little-endian machine"));
+  }
+  absl::StatusOr<std::string> pickle = zip_.Read(prefix_ + kTreeRecord);
+  if (!pickle.ok()) return pickle.status();
+  absl::StatusOr<PickleValue> tree = Unpickle(*pickle);
+  if (!tree.ok()) return tree.status();
+  tree_ = *std::move(tree);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<at::Tensor> TensorFile::LoadStorage(
@@ -142,7 +177,7 @@ absl::StatusOr<at::Tensor> TensorFile::LoadStorage(
   const std::string name = absl::StrCat(prefix_, "data/", tensor.storage_key);
   const auto it = loaded_.find(name);
   if (it != loaded_.end()) return it->second;
-  const std::optional<at::ScalarType> type = TypeOf(tensor.dtype);
+  const std::optional<at::ScalarType> type = ScalarTypeOf(tensor.dtype);
   if (!type) {
     return absl::InvalidArgumentError(
         absl::StrCat(path_, ": unknown dtype \"", tensor.dtype, "\""));
@@ -168,7 +203,7 @@ absl::StatusOr<at::Tensor> TensorFile::LoadStorage(
 absl::StatusOr<at::Tensor> TensorFile::Load(const PickledTensor& tensor) {
   absl::StatusOr<at::Tensor> storage = LoadStorage(tensor);
   if (!storage.ok()) return storage.status();
-  if (NameOf(storage->scalar_type()) != tensor.dtype) {
+  if (DtypeNameOf(storage->scalar_type()) != tensor.dtype) {
     return absl::InvalidArgumentError(absl::StrCat(
         path_, ": storage \"", tensor.storage_key, "\" is used as two dtypes"));
   }

@@ -19,6 +19,7 @@
 #include "ATen/core/Tensor.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/checkpoint/atomic_file.h"
 #include "trainer/checkpoint/byte_source.h"
 #include "trainer/checkpoint/pickle.h"
 #include "trainer/checkpoint/zip.h"
@@ -32,11 +33,26 @@ class TensorFileWriter {
   // part is copied, and so is what lies on a device.
   PickleValue Add(const at::Tensor& tensor);
 
+  // Copies the bytes that are still the caller's, so that its tensors may
+  // change before Write. Buffers (TakeBuffers) are taken out of `spare` where
+  // their sizes fit.
+  void Detach(std::vector<at::Tensor>& spare);
+
+  // After Detach and the last Write: the memory, for a Detach of the same
+  // tensors.
+  std::vector<at::Tensor> TakeBuffers();
+
   // Writes atomically (see atomic_file.h).
-  absl::Status Write(const PickleValue& tree, const std::string& path) const;
+  absl::Status Write(const PickleValue& tree, const std::string& path,
+                     Replaced replaced = Replaced::kGone) const;
 
  private:
-  std::vector<at::Tensor> storages_;
+  struct Storage {
+    at::Tensor tensor;
+    bool shared = false;  // with the caller
+  };
+
+  std::vector<Storage> storages_;
   std::map<const void*, size_t> index_;  // by data pointer
 };
 
@@ -49,10 +65,13 @@ class TensorFile {
   const PickleValue& tree() const { return tree_; }
   // Reads a tensor on the CPU; views of one storage share it.
   absl::StatusOr<at::Tensor> Load(const PickledTensor& tensor);
+  // Lets go of what Load keeps for that: later views share with later ones.
+  void Forget() { loaded_.clear(); }
 
  private:
   TensorFile(std::string path, std::unique_ptr<ByteSource> source,
              ZipReader zip);
+  absl::Status ReadTree();
   absl::StatusOr<at::Tensor> LoadStorage(const PickledTensor& tensor);
 
   std::string path_;

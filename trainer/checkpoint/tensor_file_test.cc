@@ -125,5 +125,62 @@ TEST(TensorFile, ReadsEveryPythonDtypeAndSharedStorages) {
   EXPECT_EQ(file->tree().Find("epoch")->int_value(), 3);
 }
 
+TEST(TensorFile, ReadsNumpyScalarsOfBothProtocols) {
+  for (const char* name : {"numpy_scalars_2.pth", "numpy_scalars_4.pth"}) {
+    absl::StatusOr<TensorFile> file =
+        TensorFile::Open(std::string(kTestdata) + name);
+    ASSERT_TRUE(file.ok()) << file.status();
+    const PickleValue& tree = file->tree();
+    EXPECT_EQ(tree.entries().size(), 12u);
+    EXPECT_EQ(tree.Find("float64")->number(), 0.1);
+    EXPECT_EQ(tree.Find("float32")->number(), 0.1f);
+    EXPECT_NEAR(tree.Find("float16")->number(), 0.1, 1e-4);
+    EXPECT_EQ(tree.Find("int16")->int_value(), -7);
+    EXPECT_EQ(tree.Find("uint8")->int_value(), 200);
+    EXPECT_EQ(tree.Find("uint64")->number(), 0x1p63);
+    EXPECT_TRUE(tree.Find("bool")->bool_value());
+  }
+}
+
+TEST(TensorFile, SaysWhatToDoWithTheFormatOfBefore16) {
+  const absl::Status status =
+      TensorFile::Open(std::string(kTestdata) + "before_1_6.pth").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("before version 1.6; load it in Python"));
+}
+
+// An archive of a tree and what else is given.
+absl::Status OpenArchive(
+    const std::vector<std::pair<std::string, std::string>>& records) {
+  const std::string path = testing::TempDir() + "/archive.pth";
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(path);
+  ZipWriter zip(*file);
+  absl::Status status;
+  for (const auto& [name, data] : records) status.Update(zip.Add(name, data));
+  status.Update(zip.Finish());
+  status.Update(file->Commit());
+  EXPECT_TRUE(status.ok()) << status;
+  return TensorFile::Open(path).status();
+}
+
+TEST(TensorFile, RefusesArchivesOfAnotherKind) {
+  const std::string none = Pickle(PickleValue());
+  const struct {
+    std::vector<std::pair<std::string, std::string>> records;
+    const char* message;
+  } cases[] = {
+      {{{"a/notes", "x"}}, "it has no record data.pkl"},
+      {{{"data.pkl", none}}, "it has no record data.pkl"},
+      {{{"a/data.pkl", none}, {"b/data.pkl", none}}, "two records are called"},
+      {{{"a/data.pkl", none}, {"a/byteorder", "big"}}, "byte order is \"big\""},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(std::string(OpenArchive(c.records).message()),
+                HasSubstr(c.message));
+  }
+  EXPECT_TRUE(OpenArchive({{"a/data.pkl", none}}).ok());
+}
+
 }  // namespace
 }  // namespace slipway

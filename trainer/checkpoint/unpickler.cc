@@ -9,16 +9,23 @@
 #include "absl/strings/str_format.h"
 #include "trainer/checkpoint/pickle.h"
 #include "trainer/checkpoint/pickle_objects.h"
+#include "trainer/checkpoint/quoted.h"
+#include "trainer/checkpoint/utf8.h"
 
 namespace slipway {
 namespace {
+
+// Far more than any network's tensors take: limits for memory, not for users.
+constexpr uint64_t kMaxSize = 64 << 20;
+constexpr size_t kMaxValues = 4 << 20;
 
 using pickle::Object;
 using pickle::ObjectPtr;
 
 class Unpickler {
  public:
-  explicit Unpickler(std::string_view bytes) : bytes_(bytes) {}
+  explicit Unpickler(std::string_view bytes)
+      : bytes_(bytes), arena_(bytes.size()) {}
 
   absl::StatusOr<PickleValue> Run() {
     while (true) {
@@ -26,6 +33,9 @@ class Unpickler {
       absl::StatusOr<std::string_view> opcode = Take(1);
       if (!opcode.ok()) return opcode.status();
       if ((*opcode)[0] == '.') return Finish();
+      if (arena_.size() >= kMaxValues || memo_.size() >= kMaxValues) {
+        return Refuse(absl::StrCat("more than ", kMaxValues, " values"));
+      }
       absl::Status status = Step((*opcode)[0]);
       if (!status.ok()) return status;
     }
@@ -121,6 +131,7 @@ class Unpickler {
 
   absl::Status PushText(absl::StatusOr<std::string_view> text) {
     if (!text.ok()) return text.status();
+    if (!IsUtf8(*text)) return Refuse("a text that is not UTF-8");
     return Push(PickleValue::String(std::string(*text)));
   }
   absl::Status PushBytes(absl::StatusOr<std::string_view> bytes) {
@@ -168,9 +179,10 @@ class Unpickler {
   absl::Status PushGlobal(std::string_view module, std::string_view name) {
     std::optional<ObjectPtr> object = pickle::KnownGlobal(arena_, module, name);
     if (object) return Push(*std::move(object));
-    return Refuse(absl::StrCat("the name ", std::string(module), ".",
-                               std::string(name),
-                               " is not one that a checkpoint may hold,"));
+    return Refuse(absl::StrCat(
+        "the name ",
+        Quoted(absl::StrCat(std::string(module), ".", std::string(name))),
+        " is not one that a checkpoint may hold,"));
   }
 
   absl::Status Global() {
@@ -231,14 +243,12 @@ class Unpickler {
     return Push(*std::move(result));
   }
 
-  // Attributes of an OrderedDict (a state dict's _metadata): not needed.
   absl::Status Build() {
     absl::StatusOr<std::vector<ObjectPtr>> parts = PopSome(2);
     if (!parts.ok()) return parts.status();
-    if ((*parts)[0]->kind != Object::Kind::kDict) {
-      return Refuse("attributes for something that is no dict");
-    }
-    return Push((*parts)[0]);
+    absl::StatusOr<ObjectPtr> built = pickle::Build((*parts)[0], *(*parts)[1]);
+    if (!built.ok()) return Refuse(std::string(built.status().message()));
+    return Push(*built);
   }
 
   absl::Status PersistentId() {
@@ -366,6 +376,13 @@ absl::Status Unpickler::StepContainer(char opcode) {
 }  // namespace
 
 absl::StatusOr<PickleValue> Unpickle(std::string_view bytes) {
+  if (bytes.size() > kMaxSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pickle: ", bytes.size(),
+                     " bytes; checkpoints keep their "
+                     "tensors elsewhere, and at most ",
+                     kMaxSize, " here"));
+  }
   return Unpickler(bytes).Run();
 }
 

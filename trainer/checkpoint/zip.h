@@ -11,9 +11,10 @@
 //
 // The reader trusts nothing: every offset and size is checked against the
 // file's size before it is used, so that it never allocates more than the file
-// holds; compressed records, duplicate names and names that lead out of the
-// archive are refused; each record's CRC-32 is compared. Format: PKWARE's
-// APPNOTE 6.3.10, Zip64 included.
+// holds. Compressed and encrypted records, records that overlap or that their
+// own headers describe otherwise than the directory does, duplicate names and
+// names that lead out of the archive are refused; each record's CRC-32 is
+// compared. Format: PKWARE's APPNOTE 6.3.10, Zip64 included.
 #ifndef SLIPWAY_TRAINER_CHECKPOINT_ZIP_H_
 #define SLIPWAY_TRAINER_CHECKPOINT_ZIP_H_
 
@@ -34,6 +35,7 @@ namespace slipway {
 struct ZipEntry {
   std::string name;
   uint64_t offset = 0;  // of the local header
+  uint64_t data = 0;    // offset of the content
   uint64_t size = 0;
   uint32_t crc = 0;
 };
@@ -43,7 +45,8 @@ class ZipWriter {
   // `file` must outlive the writer.
   explicit ZipWriter(AtomicFile& file) : file_(file) {}
 
-  // Writes one record. Names must be unique (the caller's business).
+  // Writes one record, in one pass over `data`: its checksum follows it. Names
+  // must be unique (the caller's business).
   absl::Status Add(const std::string& name, std::string_view data);
   // Writes the directory. Call once, last.
   absl::Status Finish();
@@ -55,7 +58,8 @@ class ZipWriter {
 
 class ZipReader {
  public:
-  // `source` must outlive the reader. DATA_LOSS if it is no whole archive.
+  // `source` must outlive the reader. DATA_LOSS if it is no whole archive,
+  // INVALID_ARGUMENT for what no checkpoint's archive has.
   static absl::StatusOr<ZipReader> Open(const ByteSource& source);
 
   const std::map<std::string, ZipEntry>& entries() const { return entries_; }
@@ -70,7 +74,7 @@ class ZipReader {
  private:
   explicit ZipReader(const ByteSource& source) : source_(&source) {}
   absl::Status ReadDirectory(uint64_t offset, uint64_t size, uint64_t count);
-  absl::StatusOr<uint64_t> DataOffset(const ZipEntry& entry) const;
+  absl::Status FindContents(uint64_t directory_offset);
 
   const ByteSource* source_;
   std::map<std::string, ZipEntry> entries_;
