@@ -56,7 +56,8 @@ TEST(Digits, LeaveARunFolderWithEverything) {
   const std::string files = OnlyRun(folder, "digits_resnet");
   EXPECT_THAT(
       FilesIn(files),
-      ElementsAre("ckpt_best.pth", "ckpt_latest.pth",
+      ElementsAre(".ckpt_latest.pth.previous", "average_model.pth", "averaging",
+                  "ckpt_best.pth", "ckpt_latest.pth",
                   StartsWith("events.out.tfevents."), "metrics.jsonl",
                   "plan.json", "plan.txt", "recipe.yaml", "result.json"));
   EXPECT_TRUE(std::filesystem::equivalent(
@@ -103,6 +104,7 @@ TEST(Digits, TellTheResult) {
   EXPECT_EQ(result["steps"], 30);
   EXPECT_EQ(result["samples"], 30 * 64);
   EXPECT_EQ(result["checkpoints"]["latest"], "ckpt_latest.pth");
+  EXPECT_EQ(result["checkpoints"]["average"], "average_model.pth");
   EXPECT_EQ(result["metrics"]["best"]["name"], "Accuracy");
   EXPECT_EQ(result["plan_hash"],
             json::parse(ReadText(files + "/plan.json"))["hash"]);

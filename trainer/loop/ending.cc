@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "trainer/loop/reports.h"
+#include "trainer/loop/saving.h"
 
 namespace slipway::loop {
 namespace {
@@ -94,6 +95,7 @@ void EndRun(Run& run, const absl::Status& status, double seconds) {
   if (status.ok()) {
     EndWell(run);
   } else {
+    FinishSavesOfFailed(run);
     EndBadly(run, status);
   }
   Context context(run.state);

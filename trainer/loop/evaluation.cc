@@ -44,6 +44,8 @@ class Pass {
     if (evaluation_.loss != nullptr) result.values = loss_meter_.Compute();
     const NamedValues metrics = ComputeMetrics(*evaluation_.metrics);
     result.values.insert(result.values.end(), metrics.begin(), metrics.end());
+    if (evaluation_.at_end && result.complete)
+      evaluation_.at_end(result.values);
     return hooks_.Run<Hook::kEvalEnd>(context);
   }
 

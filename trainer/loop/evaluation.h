@@ -31,7 +31,7 @@ using MetricList = std::vector<std::unique_ptr<Metric>>;
 
 // All is borrowed.
 struct Evaluation {
-  std::string split;  // "valid", "test"
+  std::string split;  // "valid", "test", "average" (of the best models)
   data::Loader* loader = nullptr;
   MetricList* metrics = nullptr;
   Loss* loss = nullptr;  // null: none is computed
@@ -40,6 +40,9 @@ struct Evaluation {
   // Called after every batch with the batches done and those of the pass; false
   // breaks the pass off.
   std::function<bool(int64_t done, int64_t batches)> progress;
+  // Called after a whole pass with its values, while the weights that were
+  // evaluated are still in place.
+  std::function<void(const NamedValues& values)> at_end;
 };
 
 struct EvaluationResult {

@@ -313,7 +313,7 @@ absl::Status Probe::BeforeSave(CheckpointContext& context) {
   return Call(*this, "BeforeSave", before_save, context);
 }
 absl::Status Probe::AfterSave(CheckpointContext& context) {
-  return Call(*this, "AfterSave", context);
+  return Call(*this, "AfterSave", after_save, context);
 }
 absl::Status Probe::FitEnd(FitContext& context) {
   return Call(*this, "FitEnd", context);

@@ -100,7 +100,7 @@ struct Probe : public Plugin {
       before_optimizer;
   std::function<absl::Status(StepContext&)> after_optimizer;
   std::function<absl::Status(EvalContext&)> eval_begin, eval_forward, eval_end;
-  std::function<absl::Status(CheckpointContext&)> before_save;
+  std::function<absl::Status(CheckpointContext&)> before_save, after_save;
   // Every hook that was called, by name.
   std::vector<std::string>* calls = nullptr;
 

@@ -62,6 +62,7 @@ void ReadEvaluation(Params& params, Hyperparams& h) {
   h.save_ckpt_epoch_list =
       params.Ints("save_ckpt_epoch_list", 0, std::vector<int64_t>{});
   h.save_model = params.Bool("save_model", true);
+  h.average_best_models = params.Bool("average_best_models", true);
   h.ckpt_name = params.Text("ckpt_name", "ckpt_latest.pth");
   h.ckpt_best_name = params.Text("ckpt_best_name", "ckpt_best.pth");
   h.metric_to_watch = params.Text("metric_to_watch", "");

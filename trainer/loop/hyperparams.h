@@ -60,6 +60,8 @@ struct Hyperparams {
   // Epochs from 1 after which ckpt_epoch_<n>.pth is written.
   std::vector<int64_t> save_ckpt_epoch_list;
   bool save_model = true;
+  // Whether the ten best models are kept, and their mean is written at the end.
+  bool average_best_models = true;
   std::string ckpt_name = "ckpt_latest.pth";
   std::string ckpt_best_name = "ckpt_best.pth";
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 
 #include "ATen/core/Tensor.h"
 #include "nlohmann/json.hpp"
+#include "trainer/checkpoint/background_writer.h"
+#include "trainer/loop/best_models.h"
 #include "trainer/loop/loss_meter.h"
 #include "trainer/loop/lr_plan.h"
 #include "trainer/loop/reporter_list.h"
@@ -21,6 +24,7 @@
 #include "trainer/loop/step.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/loop/watched_metric.h"
+#include "trainer/nn/module.h"
 #include "trainer/plugin/optimizer.h"
 #include "trainer/plugin/training_state.h"
 
@@ -41,6 +45,31 @@ struct Position {
   int64_t batches = -1;
   int64_t step = -1;
   bool operator==(const Position&) const = default;
+};
+
+// A file that is being written beside the training, and what is in it.
+struct PendingFile {
+  std::string file;  // in the run folder
+  int64_t epoch = 0;
+  int64_t step = 0;
+};
+
+// See saving.h.
+struct RunSaves {
+  BackgroundWriter writer;
+  std::deque<PendingFile> pending;
+};
+
+// See averaging.h.
+struct RunAverage {
+  // Weights that were evaluated and are to be written.
+  struct Candidate {
+    RankedModel model;
+    std::vector<nn::NamedTensor> net;
+  };
+  BestModels best;
+  std::optional<Candidate> candidate;
+  std::vector<RankedModel> writing;
 };
 
 // Members are destroyed last-in-first-out: the hooks, whose plugins may hold
@@ -76,6 +105,8 @@ struct Run {
   Clock::time_point started = Clock::now();
   NamedValues train_metrics;
   NamedValues valid_metrics;
+  RunSaves saves;
+  RunAverage average;
 
   RunResult result;
   // What ended the training, where more is known of it than its status.

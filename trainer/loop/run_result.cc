@@ -88,7 +88,7 @@ Json ToJson(const RunResult& result) {
   json["metrics"] = Metrics(result);
   json["checkpoints"] = {{"latest", OrNull(result.latest_checkpoint)},
                          {"best", OrNull(result.best_checkpoint)},
-                         {"average", nullptr}};
+                         {"average", OrNull(result.average_checkpoint)}};
   json["resumed_from"] = Resumed(result.resumed_from);
   json["plugins"] = Plugins(result.plugins);
   json["compile"] = nullptr;

@@ -81,6 +81,7 @@ struct RunResult {
   // File names in the run folder; empty if not written.
   std::string latest_checkpoint;
   std::string best_checkpoint;
+  std::string average_checkpoint;
   std::optional<ResumedFrom> resumed_from;
   std::vector<PluginSeconds> plugins;
 

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "trainer/checkpoint/atomic_file.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/loop/fixtures.h"
 
@@ -28,19 +29,32 @@ std::vector<std::string> FilesIn(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.push_back(entry.path().filename());
   }
+  // The checkpoint before the latest is hidden.
+  std::erase_if(names, [](const auto& name) { return name.front() == '.'; });
   return names;
 }
 
 RunResult Fit(TrainerParts parts, TrainerOptions options,
-              const std::string& folder,
-              std::unique_ptr<Probe> probe = nullptr) {
+              const std::string& folder, std::unique_ptr<Probe> probe = nullptr,
+              Heard* heard = nullptr) {
   if (probe != nullptr) parts.hooks = ProbeRunner(std::move(probe));
   options.run_dir = folder;
   Problems problems;
   const auto trainer =
       Trainer::Create(std::move(parts), std::move(options), problems);
   EXPECT_TRUE(problems.empty()) << FormatProblems(problems);
+  if (heard != nullptr) trainer->AddReporter(std::make_unique<Diary>(*heard));
   return trainer->Fit();
+}
+
+// The optimizer's step after which the latest checkpoint is asked for.
+std::unique_ptr<Probe> SaveAfterStep(int64_t step) {
+  auto probe = std::make_unique<Probe>();
+  probe->after_optimizer = [step](StepContext& context) {
+    if (context.step() == step) context.control().RequestSave();
+    return absl::OkStatus();
+  };
+  return probe;
 }
 
 TEST(Saving, KeepsLatestBestAndListedEpochs) {
@@ -51,7 +65,8 @@ TEST(Saving, KeepsLatestBestAndListedEpochs) {
           folder);
   EXPECT_THAT(FilesIn(folder),
               UnorderedElementsAre("ckpt_latest.pth", "ckpt_best.pth",
-                                   "ckpt_epoch_2.pth"));
+                                   "ckpt_epoch_2.pth", "average_model.pth",
+                                   "averaging"));
   EXPECT_EQ(result.latest_checkpoint, "ckpt_latest.pth");
   EXPECT_EQ(result.best_checkpoint, "ckpt_best.pth");
 }
@@ -118,11 +133,7 @@ TEST(Saving, KeepsGradientsOfAWindowThatIsCarriedOver) {
 TEST(Saving, WritesAtOnceWhenAHookAsks) {
   const std::string folder = EmptyFolder();
   std::vector<std::string> saved;
-  auto probe = std::make_unique<Probe>();
-  probe->after_optimizer = [](StepContext& context) {
-    if (context.step() == 1) context.control().RequestSave();
-    return absl::OkStatus();
-  };
+  auto probe = SaveAfterStep(1);
   probe->before_save = [&](CheckpointContext& context) {
     saved.push_back(std::to_string(context.step()) + " " +
                     context.path().substr(folder.size()));
@@ -130,6 +141,43 @@ TEST(Saving, WritesAtOnceWhenAHookAsks) {
   };
   Fit(LinearParts(24, 8), Options(1), folder, std::move(probe));
   EXPECT_THAT(saved, ElementsAre("1 /ckpt_latest.pth", "3 /ckpt_latest.pth"));
+}
+
+TEST(Saving, CallsAfterSaveForEachFileWhenItIsWhole) {
+  const std::string folder = EmptyFolder();
+  std::vector<std::string> whole;
+  auto probe = std::make_unique<Probe>();
+  probe->after_save = [&](CheckpointContext& context) {
+    EXPECT_TRUE(ReadCheckpoint(context.path()).ok());
+    whole.push_back(context.path().substr(folder.size()));
+    return absl::OkStatus();
+  };
+  Fit(LinearParts(8, 8, 8),
+      Options(1, {{"save_ckpt_epoch_list", Node::List({Node::Int(1)})}}),
+      folder, std::move(probe));
+  EXPECT_THAT(whole, ElementsAre("/ckpt_best.pth", "/ckpt_epoch_1.pth",
+                                 "/ckpt_latest.pth"));
+}
+
+TEST(Saving, TellsTheStepOfWhatIsInTheFile) {
+  const std::string folder = EmptyFolder();
+  Heard heard;
+  Fit(LinearParts(64, 8), Options(1), folder, SaveAfterStep(2), &heard);
+  std::vector<int64_t> steps;
+  for (const EventReport& event : heard.events) {
+    EXPECT_EQ(event.name, "checkpoint");
+    EXPECT_EQ(event.detail["file"], "ckpt_latest.pth");
+    steps.push_back(event.step);
+  }
+  EXPECT_THAT(steps, ElementsAre(2, 8));
+}
+
+TEST(Saving, KeepsTheLatestButOne) {
+  const std::string folder = EmptyFolder();
+  Fit(LinearParts(64, 8), Options(1), folder, SaveAfterStep(2));
+  const std::string latest = folder + "/ckpt_latest.pth";
+  EXPECT_EQ(ReadCheckpoint(latest)->step, 8);
+  EXPECT_EQ(ReadCheckpoint(PreviousPath(latest))->step, 2);
 }
 
 TEST(Saving, KeepsTheBestOfAnEvaluationInTheMiddle) {
@@ -189,6 +237,45 @@ TEST(Saving, EndsTheRunWhenAFileCannotBeWritten) {
   EXPECT_EQ(result.error->kind, "checkpoint");
   EXPECT_THAT(result.error->detail,
               testing::HasSubstr("/nonexistent/folder/ckpt_latest.pth"));
+  EXPECT_THAT(result.error->hint, testing::HasSubstr("run folder is gone"));
+}
+
+// The error of a save comes while the training goes on, at one of its steps.
+TEST(Saving, EndsTheRunWhenItsFolderVanishes) {
+  const std::string folder = EmptyFolder();
+  int64_t steps = 0;
+  auto probe = std::make_unique<Probe>();
+  probe->after_optimizer = [&](StepContext& context) {
+    if (context.step() == 1) std::filesystem::remove_all(folder);
+    context.control().RequestSave();
+    ++steps;
+    return absl::OkStatus();
+  };
+  const RunResult result =
+      Fit(LinearParts(800, 8), Options(1), folder, std::move(probe));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_LT(steps, 5);
+  EXPECT_EQ(result.error->kind, "checkpoint");
+  EXPECT_THAT(result.error->detail, testing::HasSubstr(folder));
+  EXPECT_THAT(result.error->hint, testing::HasSubstr("run folder is gone"));
+}
+
+// What was whole before the failure is told.
+TEST(Saving, FinishesWhatIsInFlightWhenTheTrainingFails) {
+  const std::string folder = EmptyFolder();
+  auto probe = SaveAfterStep(2);
+  probe->step_begin = [](BatchContext& context) {
+    if (context.step() < 2) return absl::OkStatus();
+    return absl::InternalError("the third step fails");
+  };
+  Heard heard;
+  const RunResult result =
+      Fit(LinearParts(64, 8), Options(1), folder, std::move(probe), &heard);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.latest_checkpoint, "ckpt_latest.pth");
+  EXPECT_EQ(ReadCheckpoint(folder + "/ckpt_latest.pth")->step, 2);
+  ASSERT_FALSE(heard.events.empty());
+  EXPECT_EQ(heard.events.back().step, 2);
 }
 
 }  // namespace

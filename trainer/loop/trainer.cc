@@ -9,6 +9,7 @@
 
 #include "ATen/core/grad_mode.h"
 #include "absl/strings/str_cat.h"
+#include "trainer/loop/averaging.h"
 #include "trainer/loop/device.h"
 #include "trainer/loop/ending.h"
 #include "trainer/loop/random.h"
@@ -51,6 +52,7 @@ class Fit {
     if (!run_.resume_detail.is_null()) {
       TellEvent(run_, "resume", run_.resume_detail);
     }
+    BeginAveraging(run_);
     FitContext context(state_);
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kFitBegin>(context));
     while (run_.finished_epochs < h_.max_epochs && !Stopping()) {
@@ -59,6 +61,8 @@ class Fit {
     if (Stopping() && run_.saved != run_.position()) {
       SLIPWAY_RETURN_IF_ERROR(SaveLatest(run_));
     }
+    SLIPWAY_RETURN_IF_ERROR(FinishSaves(run_));
+    if (run_.stop_signal == 0) SLIPWAY_RETURN_IF_ERROR(Average());
     return hooks_.Run<Hook::kFitEnd>(context);
   }
 
@@ -205,9 +209,11 @@ class Fit {
     return Failed(run_, "non_finite", status, kNonFiniteHint);
   }
 
-  // What hooks asked for in this step. A stop is seen by the epoch's loop, and
+  // Tells what was saved meanwhile, and does what hooks asked for in this step.
+  // A stop is seen by the epoch's loop, and
   // requests of an epoch's last step are met as the epoch ends.
   absl::Status HonourRequests() {
+    SLIPWAY_RETURN_IF_ERROR(TellSaved(run_));
     if (run_.batches_done == state_.batches_per_epoch) return absl::OkStatus();
     const bool saves = state_.control.save();
     const bool evaluates = state_.control.evaluate();
@@ -225,7 +231,7 @@ class Fit {
   // `complete`: unless a signal broke it off.
   absl::Status Validate(bool* complete) {
     absl::StatusOr<EvaluationResult> result =
-        Evaluate(state_, hooks_, ValidationPass());
+        Evaluate(state_, hooks_, ValidationPass("valid"));
     if (!result.ok()) return result.status();
     TellSkippedSamples(run_, result->skipped_samples);
     *complete = result->complete;
@@ -239,16 +245,28 @@ class Fit {
     return absl::OkStatus();
   }
 
-  Evaluation ValidationPass() {
+  // Several ranks would have to average alike before they evaluate together.
+  absl::Status Average() {
+    if (run_.parts.valid_loader == nullptr || state_.world_size > 1) {
+      return WriteAverage(run_, nullptr);
+    }
+    const Evaluation pass = ValidationPass("average");
+    return WriteAverage(run_, &pass);
+  }
+
+  Evaluation ValidationPass(const std::string& split) {
     Evaluation pass;
-    pass.split = "valid";
+    pass.split = split;
     pass.loader = run_.parts.valid_loader.get();
     pass.metrics = &run_.parts.valid_metrics;
     pass.loss = run_.parts.loss.get();
     pass.loss_name = run_.parts.loss_name;
     pass.max_batches = h_.max_valid_batches;
-    pass.progress = [this](int64_t done, int64_t batches) {
-      run_.reporters.OnEvaluationProgress({"valid", done, batches});
+    if (split == "valid") {
+      pass.at_end = [this](const NamedValues& v) { OfferModel(run_, v); };
+    }
+    pass.progress = [this, split](int64_t done, int64_t batches) {
+      run_.reporters.OnEvaluationProgress({split, done, batches});
       return run_.stop_signal == 0;
     };
     return pass;

@@ -158,18 +158,11 @@ class Checker {
     if (AsksForNothing(entry.value)) return Idle(entry.key);
     const bool is_default = entry.value == fallback;
     if (!is_default && IsMoot(rule)) return Idle(entry.key);
-    const std::string key = Quoted(rule.path);
-    if (!is_default) {
-      Add(Severity::kError, entry.value.mark(),
-          absl::StrCat("nothing honours ", key, " yet"),
-          "found " + entry.value.ToDisplay(),
-          "remove it, or give it its default, " + fallback.ToDisplay());
-    } else if (rule.meaning.empty()) {
-      Idle(entry.key);
-    } else {
-      Add(Severity::kNote, entry.value.mark(), key + " has no effect yet",
-          std::string(rule.meaning), "");
-    }
+    if (is_default) return Idle(entry.key);
+    Add(Severity::kError, entry.value.mark(),
+        absl::StrCat("nothing honours ", Quoted(rule.path), " yet"),
+        "found " + entry.value.ToDisplay(),
+        "remove it, or give it its default, " + fallback.ToDisplay());
   }
 
   static bool AsksForNothing(const Node& value) {

@@ -10,13 +10,11 @@ namespace slipway::recipe {
 namespace {
 
 constexpr KeyRule Later(std::string_view path, unsigned types,
-                        std::string_view fallback = {},
-                        std::string_view meaning = {}) {
+                        std::string_view fallback = {}) {
   return {.path = path,
           .types = types,
           .use = KeyUse::kLater,
-          .fallback = fallback,
-          .meaning = meaning};
+          .fallback = fallback};
 }
 
 constexpr KeyRule With(std::string_view with, KeyRule rule) {
@@ -204,8 +202,7 @@ constexpr KeyRule kTraining[] = {
     {"training_hyperparams.save_ckpt_epoch_list", kList},
     {"training_hyperparams.ckpt_name", kText},
     {"training_hyperparams.ckpt_best_name", kText},
-    Later("training_hyperparams.average_best_models", kBool, "true",
-          "no average of the best models is written"),
+    {"training_hyperparams.average_best_models", kBool},
     Later("training_hyperparams.resume", kBool, "false"),
     Later("training_hyperparams.run_id", kText),
     Later("training_hyperparams.resume_path", kText),

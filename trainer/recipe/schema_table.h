@@ -44,8 +44,6 @@ struct KeyRule {
   KeyUse use = KeyUse::kHonoured;
   // Of a key that nothing honours yet, as YAML; empty: null.
   std::string_view fallback = {};
-  // What it means that nothing honours its default; empty: nothing.
-  std::string_view meaning = {};
   // The key without whose value this one asks for nothing; empty: none.
   std::string_view with = {};
 };
