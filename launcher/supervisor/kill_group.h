@@ -2,8 +2,7 @@
 // all that is in it at once, however fast that forks.
 //
 //   KillGroup group = KillGroup::Make();
-//   // in each rank, before exec:
-//   group.Enter();
+//   const pid_t rank = group.Fork();     // whose child is in the group
 //   // when all must end:
 //   group.Kill();
 //   group.Remove();
@@ -13,6 +12,8 @@
 // reaper finds its descendants by itself. Enter and Kill are async-signal-safe.
 #ifndef SLIPWAY_LAUNCHER_SUPERVISOR_KILL_GROUP_H_
 #define SLIPWAY_LAUNCHER_SUPERVISOR_KILL_GROUP_H_
+
+#include <sys/types.h>
 
 #include <string>
 
@@ -29,8 +30,10 @@ class KillGroup {
   bool exists() const { return static_cast<bool>(kill_); }
   const std::string& folder() const { return folder_; }
 
-  // Puts the calling process into the group.
-  void Enter() const;
+  // fork(), with the child in the group from its first moment on: moving a
+  // process there later would wait for the whole machine. For processes with
+  // one thread: the handlers of pthread_atfork are not called.
+  pid_t Fork() const;
   // Sends SIGKILL to everything in it.
   void Kill() const;
   // Once nothing is left in it.
@@ -38,7 +41,7 @@ class KillGroup {
 
  private:
   std::string folder_;
-  Descriptor members_;
+  Descriptor directory_;
   Descriptor kill_;
 };
 

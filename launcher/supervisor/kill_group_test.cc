@@ -17,9 +17,8 @@ TEST(KillGroup, EndsWhoeverIsInIt) {
   if (!group.exists()) GTEST_SKIP() << "no writable cgroup 2 here";
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
-  const pid_t child = fork();
+  const pid_t child = group.Fork();
   if (child == 0) {
-    group.Enter();
     setsid();
     if (write(ready[1], "x", 1) != 1) _exit(1);
     while (true) pause();
@@ -35,11 +34,15 @@ TEST(KillGroup, EndsWhoeverIsInIt) {
   EXPECT_FALSE(std::filesystem::exists(group.folder()));
 }
 
-TEST(KillGroup, DoesNothingWithoutAGroup) {
+TEST(KillGroup, JustForksWithoutAGroup) {
   const KillGroup group;
   EXPECT_FALSE(group.exists());
-  group.Enter();
+  const pid_t child = group.Fork();
+  if (child == 0) _exit(7);
   group.Kill();
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
   group.Remove();
 }
 

@@ -59,10 +59,8 @@ bool HoldsStrictly(const Binding& wanted, const BindingResult& bound) {
 
 // In the child: from fork to exec.
 [[noreturn]] void BecomeRank(int rank, const RankProgram& program,
-                             BindMode mode, int socket, pid_t reaper,
-                             const KillGroup& group) {
+                             BindMode mode, int socket, pid_t reaper) {
   setpgid(0, 0);
-  group.Enter();
   // The reaper's only thread never ends before the reaper does.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != reaper) _exit(127);
@@ -139,10 +137,9 @@ class ReaperProcess {
   void StartRanks() {
     const pid_t self = getpid();
     for (size_t i = 0; i < ranks_.size(); ++i) {
-      const pid_t pid = fork();
+      const pid_t pid = group_.Fork();
       if (pid == 0) {
-        BecomeRank(static_cast<int>(i), ranks_[i], mode_, socket_, self,
-                   group_);
+        BecomeRank(static_cast<int>(i), ranks_[i], mode_, socket_, self);
       }
       pids_[i] = pid;
       if (pid > 0) {
@@ -205,10 +202,10 @@ class ReaperProcess {
   // Kills children until there are none: the death of one may bring its own
   // children here, so that each wait is followed by another look.
   void KillEverything() {
-    while (true) {
+    while (waitpid(-1, nullptr, WNOHANG) >= 0) {
       group_.Kill();
       KillChildren();
-      if (waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) break;
+      waitpid(-1, nullptr, 0);
     }
     group_.Remove();
   }

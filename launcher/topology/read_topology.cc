@@ -179,6 +179,10 @@ absl::StatusOr<HwlocTopology> Load(const TopologyRequest& request,
     return absl::InternalError("hwloc cannot be initialised");
   }
   HwlocTopology topology(raw);
+  // It would bind itself to each CPU in turn, and wait there for whoever is
+  // running, to ask for what the kernel's files tell as well.
+  hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                "x86");
   // Everything is shown; what is not allowed is told apart.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
