@@ -2,7 +2,6 @@
 
 load("//third_party/libtorch:libtorch.bzl", "libtorch_repository")
 load("//third_party/pypi:pypi.bzl", "pypi_repository")
-load("//third_party/pytorch:pytorch.bzl", "pytorch_repository")
 load("//third_party/system:system.bzl", "system_repository")
 
 def slipway_libraries():
@@ -28,7 +27,6 @@ def slipway_test_repositories():
         requirements = Label("//third_party/super_gradients:requirements.txt"),
         title = "super-gradients",
     )
-    pytorch_repository(name = "pytorch")
     pypi_repository(
         name = "tensorboard",
         build_file = Label("//third_party/tensorboard:tensorboard.BUILD"),

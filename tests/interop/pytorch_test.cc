@@ -1,8 +1,5 @@
 // What the real PyTorch reads of ours, and we of it.
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,25 +16,13 @@ namespace {
 
 constexpr char kFixtures[] = "trainer/checkpoint/testdata/";
 
-// The folders of @pytorch: site-packages and stubs.
-std::vector<std::string> PyTorchFolders() {
-  std::istringstream paths(std::getenv("PYTORCH"));
-  std::vector<std::string> folders;
-  for (std::string path; paths >> path;) {
-    folders.push_back(std::filesystem::absolute(path));
-  }
-  return folders;
-}
-
 // Runs interop.py.
 void Python(std::vector<std::string> arguments) {
-  const std::vector<std::string> folders = PyTorchFolders();
   arguments.insert(arguments.begin(),
-                   {"python3", RunfilePath("tests/interop/interop.py")});
-  const Outcome outcome = Process("/usr/bin/env", arguments, testing::TempDir(),
-                                  {{"PYTHONPATH", folders.at(0)},
-                                   {"LD_LIBRARY_PATH", folders.at(1)}})
-                              .Wait();
+                   {"python3", RunfilePath("tests/interop/with_pytorch.py"),
+                    RunfilePath("tests/interop/interop.py")});
+  const Outcome outcome =
+      Process("/usr/bin/env", arguments, RunfilePath("")).Wait();
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
 }
 
