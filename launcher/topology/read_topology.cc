@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -169,6 +171,12 @@ class ScopedVariable {
   bool set_;
 };
 
+// Without it no GPU can be used, wherever it is.
+bool HasGpuDriver(const std::string& root) {
+  std::error_code error;
+  return std::filesystem::exists(root + "/proc/driver/nvidia", error);
+}
+
 absl::StatusOr<HwlocTopology> Load(const TopologyRequest& request,
                                    Topology::Source& source) {
   // Plugins would start the drivers of devices (OpenCL and others) that no
@@ -185,7 +193,11 @@ absl::StatusOr<HwlocTopology> Load(const TopologyRequest& request,
                                 "x86");
   // Everything is shown; what is not allowed is told apart.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  // Disks and networks take longer to look at than all else together.
+  if (HasGpuDriver(request.root)) {
+    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_PCI_DEVICE,
+                                   HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  }
   absl::Status status = SelectSource(raw, request, source);
   if (!status.ok()) return status;
   // "/" is hwloc's default, too.
