@@ -151,7 +151,8 @@ void AddModelJob(Run& run, std::vector<SaveJob>& jobs) {
   RunAverage::Candidate candidate =
       *std::exchange(run.average.candidate, std::nullopt);
   std::error_code error;
-  fs::create_directories(Folder(run), error);  // the writer says what is wrong
+  // Not the run folder itself: where that is gone the writer says so.
+  fs::create_directory(Folder(run), error);
   Checkpoint checkpoint;
   checkpoint.plan_hash = run.options.plan.hash;
   checkpoint.net = std::move(candidate.net);
