@@ -14,6 +14,7 @@
 #include "trainer/loop/stop_signals.h"
 #include "trainer/prepare.h"
 #include "trainer/report/console.h"
+#include "trainer/resume.h"
 #include "trainer/run_files.h"
 
 namespace slipway {
@@ -85,9 +86,6 @@ struct Trainer::Impl {
     CheckRecipe(composed, prepare.plugins, /*allow_unknown=*/false, problems);
     prepare.recipe = std::move(composed.recipe);
     prepare.device = settings.device;
-    if (!settings.ckpt_root_dir.empty()) {
-      prepare.run_dir = RunFolderPath(Folder(), absl::Now());
-    }
     prepare.parts.model = std::move(request.model);
     prepare.parts.train_loader = std::move(request.train_loader);
     prepare.parts.valid_loader = std::move(request.valid_loader);
@@ -115,19 +113,28 @@ absl::StatusOr<RunResult> Trainer::Train(TrainRequest request) {
   std::vector<std::unique_ptr<Reporter>> reporters =
       std::move(request.reporters);
   PrepareRequest prepare = impl_->Preparation(request, problems);
-  const std::string run_dir = prepare.run_dir;
   const Node recipe = prepare.recipe;
+  std::optional<RunPlace> place =
+      FindRunPlace(recipe, impl_->Folder(), absl::Now(), problems);
+  if (settings.ckpt_root_dir.empty() && place) place->dir.clear();
+  if (place) {
+    prepare.run_dir = place->dir;
+    prepare.resumes = !place->checkpoint.empty();
+  }
   std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
   if (!prepared) return Refused(problems);
   impl_->trainer = std::move(prepared->trainer);
+  if (!TakeUp(*place, recipe, prepared->plan, *impl_->trainer, problems)) {
+    return Refused(problems);
+  }
   if (settings.console) {
     std::cerr << FormatProblems(problems);
     impl_->trainer->AddReporter(std::make_unique<ConsoleReporter>(
         std::cerr, ConsoleOptionsFor(STDERR_FILENO)));
   }
-  if (!run_dir.empty()) {
+  if (!place->dir.empty()) {
     const absl::Status created = StartRunFolder(
-        run_dir, impl_->Folder(), recipe, prepared->plan, *impl_->trainer);
+        *place, impl_->Folder(), recipe, prepared->plan, *impl_->trainer);
     if (!created.ok()) return created;
   }
   for (auto& reporter : reporters) {

@@ -16,7 +16,7 @@ constexpr char kUsage[] = R"(Trains a model from a recipe.
 Overrides after the flags change the recipe:
   a.b=c          changes a value      +a.b=c   adds one      ~a.b  removes one
   group=choice   takes another file of a group (arch_params=...)
-Short ones: lr, batch_size, val_batch_size, epochs, ema, num_workers.
+Short ones: lr, batch_size, val_batch_size, epochs, ema, resume, num_workers.
 
 )";
 

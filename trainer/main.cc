@@ -3,8 +3,10 @@
 // Exit codes: 0 done; 1 failed; 2 nothing was started, for what is wrong with
 // the command line, the recipe or the plan; 128 + signal. JSON goes to standard
 // output, everything else to standard error.
+#include <string.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -27,6 +29,7 @@
 #include "trainer/recipe/search.h"
 #include "trainer/recipe_request.h"
 #include "trainer/report/console.h"
+#include "trainer/resume.h"
 #include "trainer/run_files.h"
 
 namespace slipway {
@@ -72,9 +75,24 @@ ConsoleOptions Console(const Flags& flags) {
   return options;
 }
 
+// Without destructors.
+[[noreturn]] void EndAtOnce(int exit_code) {
+  std::cout.flush();
+  std::cerr.flush();
+  _exit(exit_code);
+}
+
+// A signal that came before there was a training to be saved.
+bool Stopped(const std::atomic<int>& signal) {
+  if (signal == 0) return false;
+  std::cerr << "stopped by " << strsignal(signal)
+            << " before the training began\n";
+  return true;
+}
+
 int Train(const Flags& flags, const recipe::Node& recipe,
-          const RunFolderRequest& folder, const std::string& run_dir,
-          Prepared& prepared) {
+          const RunFolderRequest& folder, const RunPlace& place,
+          Prepared& prepared, loop::StopSignals& signals) {
   loop::Trainer& trainer = *prepared.trainer;
   const bool silent = trainer.hyperparams().silent_mode;
   if (!silent) {
@@ -82,20 +100,25 @@ int Train(const Flags& flags, const recipe::Node& recipe,
         std::make_unique<ConsoleReporter>(std::cerr, Console(flags)));
   }
   const absl::Status created =
-      StartRunFolder(run_dir, folder, recipe, prepared.plan, trainer);
+      StartRunFolder(place, folder, recipe, prepared.plan, trainer);
   if (!created.ok()) {
     std::cerr << "error: " << created.message() << "\n";
     return kRefused;
   }
-  const loop::StopSignals signals(trainer.stop_signal());
+  signals.Retarget(trainer.stop_signal());
   const loop::RunResult result = trainer.Fit();
   if (silent && result.error) std::cerr << FormatProblem(*result.error);
   if (flags.plugin_profile)
     std::cerr << FormatPluginProfile(trainer.hooks().Times());
+  // All is written. What is left waits for data that may never come.
+  if (trainer.stop_signal() != 0) EndAtOnce(result.exit_code);
   return result.exit_code;
 }
 
 int Main(const std::vector<std::string>& arguments) {
+  // Until there is a trainer to take it.
+  static std::atomic<int> signal = 0;
+  loop::StopSignals signals(signal);
   Problems problems;
   const Flags flags = ParseFlags(arguments, problems);
   const Locations here =
@@ -118,19 +141,36 @@ int Main(const std::vector<std::string>& arguments) {
   }
 
   const RunFolderRequest folder = FolderRequest(flags, *composed);
-  const std::string run_dir = RunFolderPath(folder, absl::Now());
+  const std::optional<RunPlace> place =
+      FindRunPlace(composed->recipe, folder, absl::Now(), problems);
   prepare.recipe = composed->recipe;
   prepare.recipe_name = flags.recipe;
   prepare.device = flags.device;
-  prepare.run_dir = run_dir;
+  if (place) {
+    prepare.run_dir = place->dir;
+    prepare.resumes = !place->checkpoint.empty();
+  }
   std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
   if (!prepared) return Refuse(problems);
   if (std::getenv("WORLD_SIZE") == nullptr) {
     NoteLauncher(composed->recipe, flags.recipe, problems);
   }
+  if (flags.dry_run) {
+    std::cerr << FormatProblems(problems);
+    return DryRun(composed->recipe, *prepared, flags.format);
+  }
+  if (Stopped(signal)) return 128 + signal;
+  if (!TakeUp(*place, composed->recipe, prepared->plan, *prepared->trainer,
+              problems)) {
+    return Refuse(problems);
+  }
   std::cerr << FormatProblems(problems);
-  if (flags.dry_run) return DryRun(composed->recipe, *prepared, flags.format);
-  return Train(flags, composed->recipe, folder, run_dir, *prepared);
+  if (Stopped(signal)) return 128 + signal;
+  const int exit_code =
+      Train(flags, composed->recipe, folder, *place, *prepared, signals);
+  // The trainer's own goes with it.
+  signals.Retarget(signal);
+  return exit_code;
 }
 
 // Threads that wait for each other spin for milliseconds by default. Where they

@@ -6,6 +6,7 @@
 #include "ATen/Context.h"
 #include "absl/strings/str_cat.h"
 #include "trainer/loop/assemble.h"
+#include "trainer/loop/starting_weights.h"
 #include "trainer/plugin/load_plugins.h"
 
 namespace slipway {
@@ -98,6 +99,9 @@ class Preparation {
     AddCallbacks(*parts.hooks);
     loop::Assemble(request_.recipe, hyperparams_, components, parts, found_);
     CheckLoss();
+    if (parts.model != nullptr && !request_.resumes) {
+      loop::LoadStartingWeights(request_.recipe, *parts.model, found_);
+    }
     if (HasErrors(found_)) return std::nullopt;
     Prepared prepared;
     prepared.architecture = TextAt(request_.recipe, "architecture");

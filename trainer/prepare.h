@@ -34,6 +34,9 @@ struct PrepareRequest {
   std::string device;
   // Where the run's files will lie; empty: none are written.
   std::string run_dir;
+  // The weights will be a checkpoint's: those that the recipe names to start
+  // from (checkpoint_params) are not looked at.
+  bool resumes = false;
   // What the program brings itself; the recipe tells the rest.
   loop::TrainerParts parts;
   // Hooks of the program's own, called as phase_callbacks are.

@@ -1,9 +1,11 @@
 #include "trainer/run_files.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/cut_metrics.h"
 #include "trainer/report/json_lines.h"
 #include "trainer/report/tensorboard.h"
 
@@ -17,27 +19,41 @@ bool WatchesTheSystem(const recipe::Node& recipe) {
   return wanted == nullptr || !wanted->is_bool() || wanted->AsBool();
 }
 
+// Where the lines of metrics.jsonl go on; before the first without a
+// checkpoint.
+MetricsPlace Begin(const loop::Trainer& trainer) {
+  if (!trainer.resumed_from()) return {.epoch = -1, .step = -1};
+  return {.epoch = trainer.resumed_from()->epoch,
+          .step = trainer.resumed_from()->step};
+}
+
 }  // namespace
 
-absl::Status StartRunFolder(const std::string& path,
+absl::Status StartRunFolder(const RunPlace& place,
                             const RunFolderRequest& request,
                             const recipe::Node& recipe, const plan::Plan& plan,
                             loop::Trainer& trainer) {
-  const absl::Status created = CreateRunFolder(
-      path, request,
+  absl::StatusOr<RunFolderLock> lock = CreateRunFolder(
+      place.dir, request,
       {{"recipe.yaml", recipe.ToYaml()},
        {"plan.txt", plan::FormatPlan(plan)},
-       {"plan.json", absl::StrCat(plan::ToJson(plan).dump(2), "\n")}});
-  if (!created.ok()) return created;
-  auto lines = JsonLinesReporter::Open(absl::StrCat(path, "/metrics.jsonl"));
+       {"plan.json", absl::StrCat(plan::ToJson(plan).dump(2), "\n")}},
+      place.continues);
+  if (!lock.ok()) return lock.status();
+  const std::string metrics = absl::StrCat(place.dir, "/metrics.jsonl");
+  if (place.continues) {
+    const absl::Status cut = CutMetrics(metrics, Begin(trainer));
+    if (!cut.ok()) return cut;
+  }
+  auto lines = JsonLinesReporter::Open(metrics);
   if (!lines.ok()) return lines.status();
   trainer.AddReporter(*std::move(lines));
   trainer.AddReporter(std::make_unique<TensorBoardReporter>(
-      TensorBoardOptions{.folder = path,
+      TensorBoardOptions{.folder = place.dir,
                          .recipe = recipe.ToJson(),
                          .monitor_system = WatchesTheSystem(recipe)}));
-  trainer.AddReporter(
-      std::make_unique<ResultReporter>(absl::StrCat(path, "/result.json")));
+  trainer.AddReporter(std::make_unique<ResultReporter>(
+      absl::StrCat(place.dir, "/result.json"), *std::move(lock)));
   return absl::OkStatus();
 }
 

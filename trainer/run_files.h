@@ -3,20 +3,20 @@
 #ifndef SLIPWAY_TRAINER_RUN_FILES_H_
 #define SLIPWAY_TRAINER_RUN_FILES_H_
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/plan/plan.h"
 #include "trainer/recipe/node.h"
+#include "trainer/resume.h"
 #include "trainer/run_folder.h"
 
 namespace slipway {
 
-// Creates the folder at `path` (CreateRunFolder) with recipe.yaml, plan.txt and
-// plan.json, and gives `trainer` the reporters of metrics.jsonl, TensorBoard's
-// event file and result.json.
-absl::Status StartRunFolder(const std::string& path,
+// Creates the folder at `place.dir` (CreateRunFolder) with recipe.yaml,
+// plan.txt and plan.json, and gives `trainer`, which is where it shall start,
+// the reporters of metrics.jsonl, TensorBoard's event file and result.json. In
+// a folder whose run goes on metrics.jsonl is cut back to that place.
+absl::Status StartRunFolder(const RunPlace& place,
                             const RunFolderRequest& request,
                             const recipe::Node& recipe, const plan::Plan& plan,
                             loop::Trainer& trainer);

@@ -1,7 +1,11 @@
 #include "trainer/run_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
@@ -26,6 +30,16 @@ bool HoldsRun(const fs::path& path) {
          fs::exists(path / "result.json", error);
 }
 
+// What a killed run was writing.
+void RemoveTemporaries(const fs::path& path) {
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().extension() == ".tmp") left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file, error);
+}
+
 // A link cannot be changed in place: a new one is renamed over it.
 absl::Status PointLatestAt(const fs::path& run) {
   const fs::path link = run.parent_path() / "latest";
@@ -48,26 +62,87 @@ std::string RunFolderPath(const RunFolderRequest& request, absl::Time now) {
   const std::string name =
       absl::FormatTime("RUN_%Y%m%d_%H%M%S_", now, absl::LocalTimeZone()) +
       absl::FormatTime("%E6f", now, absl::UTCTimeZone());
-  return (fs::absolute(request.ckpt_root_dir, error) / request.experiment_name /
-          name)
+  return absl::StrCat(ExperimentFolder(request), "/", name);
+}
+
+std::string ExperimentFolder(const RunFolderRequest& request) {
+  std::error_code error;
+  return (fs::absolute(request.ckpt_root_dir, error) / request.experiment_name)
       .lexically_normal()
       .string();
 }
 
-absl::Status CreateRunFolder(
+bool HoldsCheckpoint(const std::string& folder, const std::string& name) {
+  const std::string path = absl::StrCat(folder, "/", name);
+  std::error_code error;
+  return fs::exists(path, error) || fs::exists(PreviousPath(path), error);
+}
+
+// Names are times, so that they sort by age.
+std::vector<std::string> RunsWith(const RunFolderRequest& request,
+                                  const std::string& name) {
+  std::vector<std::string> runs;
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(ExperimentFolder(request), error)) {
+    const std::string run = entry.path().filename().string();
+    if (run.starts_with("RUN_") && HoldsCheckpoint(entry.path(), name)) {
+      runs.push_back(run);
+    }
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+absl::StatusOr<RunFolderLock> RunFolderLock::Take(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno, "open the folder", path);
+  RunFolderLock lock(fd);
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return lock;
+  return absl::FailedPreconditionError(
+      absl::StrCat("another run writes into ", path,
+                   "; wait for its end, or name another "
+                   "folder"));
+}
+
+RunFolderLock::RunFolderLock(RunFolderLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
+
+RunFolderLock& RunFolderLock::operator=(RunFolderLock&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+RunFolderLock::~RunFolderLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+absl::StatusOr<RunFolderLock> CreateRunFolder(
     const std::string& path, const RunFolderRequest& request,
-    const std::vector<std::pair<std::string, std::string>>& files) {
-  if (HoldsRun(path)) {
+    const std::vector<std::pair<std::string, std::string>>& files,
+    bool continues) {
+  if (HoldsRun(path) && !continues) {
     return absl::AlreadyExistsError(
-        absl::StrCat(path, " holds a run already; name another folder"));
+        absl::StrCat(path,
+                     " holds a run already; continue it with resume=true,"
+                     " or name another folder"));
   }
   absl::Status status = CreateFolder(path);
-  for (const auto& [name, content] : files) {
-    if (!status.ok()) return status;
-    status = WriteFileAtomically(absl::StrCat(path, "/", name), content);
+  if (!status.ok()) return status;
+  absl::StatusOr<RunFolderLock> lock = RunFolderLock::Take(path);
+  if (!lock.ok()) return lock;
+  if (continues) {
+    std::error_code error;
+    fs::remove(fs::path(path) / "result.json", error);
+    RemoveTemporaries(path);
   }
-  if (!status.ok() || !request.run_dir.empty()) return status;
-  return PointLatestAt(path);
+  for (const auto& [name, content] : files) {
+    status = WriteFileAtomically(absl::StrCat(path, "/", name), content);
+    if (!status.ok()) return status;
+  }
+  if (request.run_dir.empty()) status = PointLatestAt(path);
+  if (!status.ok()) return status;
+  return lock;
 }
 
 absl::Status ResultReporter::OnEnd(const EndReport& end) {

@@ -25,9 +25,9 @@ class RunFolderTest : public testing::Test {
   }
   std::string Create(absl::Time now) {
     const std::string path = RunFolderPath(request_, now);
-    const absl::Status status =
+    const absl::StatusOr<RunFolderLock> lock =
         CreateRunFolder(path, request_, {{"recipe.yaml", "a: 1\n"}});
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(lock.ok()) << lock.status();
     return path;
   }
   static std::string Read(const std::string& path) {
@@ -68,23 +68,71 @@ TEST_F(RunFolderTest, NeverTakesAnotherRunsFolder) {
   request_.run_dir = root_ + "/mine";
   const std::string path = Create(absl::Now());
   std::ofstream(path + "/metrics.jsonl") << "{}\n";
-  const absl::Status status = CreateRunFolder(path, request_, {});
+  const absl::Status status = CreateRunFolder(path, request_, {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(std::string(status.message()), HasSubstr("holds a run already"));
 }
 
 TEST_F(RunFolderTest, TellsWhyItCannotBeCreated) {
   request_.run_dir = "/proc/nothing/here";
-  const absl::Status status = CreateRunFolder(request_.run_dir, request_, {});
+  const absl::Status status =
+      CreateRunFolder(request_.run_dir, request_, {}).status();
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/nothing/here"));
 }
 
+TEST_F(RunFolderTest, BelongsToOneRunAtATime) {
+  request_.run_dir = root_ + "/mine";
+  absl::StatusOr<RunFolderLock> first =
+      CreateRunFolder(request_.run_dir, request_, {});
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto again = [&] {
+    return CreateRunFolder(request_.run_dir, request_, {}, true).status();
+  };
+  EXPECT_EQ(again().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(again().message()), HasSubstr("another run writes"));
+  RunFolderLock moved = *std::move(first);
+  EXPECT_FALSE(again().ok());
+  { const RunFolderLock last = std::move(moved); }
+  EXPECT_TRUE(again().ok()) << again();
+}
+
+TEST_F(RunFolderTest, IsTidiedWhenARunGoesOnInIt) {
+  const std::string path = Create(absl::Now());
+  for (const char* name : {"metrics.jsonl", "result.json", "ckpt_latest.pth",
+                           "ckpt_latest.pth.4711.tmp"}) {
+    std::ofstream(path + "/" + name) << "x";
+  }
+  ASSERT_TRUE(CreateRunFolder(path, request_, {}, true).ok());
+  EXPECT_TRUE(fs::exists(path + "/ckpt_latest.pth"));
+  EXPECT_TRUE(fs::exists(path + "/metrics.jsonl"));
+  EXPECT_FALSE(fs::exists(path + "/result.json"));
+  EXPECT_FALSE(fs::exists(path + "/ckpt_latest.pth.4711.tmp"));
+}
+
+TEST_F(RunFolderTest, AreListedByAge) {
+  const std::string older = Create(absl::FromUnixSeconds(1767323045));
+  const std::string newer = Create(absl::FromUnixSeconds(1767323046));
+  fs::create_directories(root_ + "/digits/notes");
+  EXPECT_THAT(RunsWith(request_, "ckpt_latest.pth"), testing::IsEmpty());
+  for (const std::string& run : {newer, older, root_ + "/digits/notes"}) {
+    std::ofstream(run + "/ckpt_latest.pth") << "x";
+  }
+  EXPECT_THAT(RunsWith(request_, "ckpt_latest.pth"),
+              testing::ElementsAre(fs::path(older).filename(),
+                                   fs::path(newer).filename()));
+  request_.experiment_name = "nothing";
+  EXPECT_THAT(RunsWith(request_, "ckpt_latest.pth"), testing::IsEmpty());
+}
+
 TEST_F(RunFolderTest, GetsTheResultAtTheEnd) {
-  const std::string path = Create(absl::Now()) + "/result.json";
+  const std::string folder = Create(absl::Now());
+  const std::string path = folder + "/result.json";
+  absl::StatusOr<RunFolderLock> lock = RunFolderLock::Take(folder);
+  ASSERT_TRUE(lock.ok()) << lock.status();
   EndReport end;
   end.result = {{"schema", 1}, {"recipe", "bad \xff byte"}};
-  EXPECT_TRUE(ResultReporter(path).OnEnd(end).ok());
+  EXPECT_TRUE(ResultReporter(path, *std::move(lock)).OnEnd(end).ok());
   EXPECT_EQ(nlohmann::json::parse(Read(path))["schema"], 1);
 }
 

@@ -97,5 +97,27 @@ TEST(LossScaler, GoesOnFromItsState) {
   EXPECT_EQ(after.scale(), 8);
 }
 
+// O04 of tests/bug_reports.md.
+TEST(LossScaler, KeepsItsTrackerOverARestart) {
+  const LossScalerOptions options = {.initial_scale = 65536,
+                                     .growth_interval = 4};
+  LossScaler before(at::kCPU, options);
+  for (const bool overflow : {false, true, false, false, false}) {
+    before.Update(overflow);
+  }
+  const auto saved = before.State();
+  EXPECT_EQ(saved[0].second.item<double>(), 32768);
+  EXPECT_EQ(saved[1].second.item<int>(), 3);
+
+  LossScaler after(at::kCPU, options);
+  auto loaded = after.State();
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    loaded[i].second.copy_(saved[i].second);
+  }
+  after.Update(false);
+  EXPECT_EQ(after.scale(), 65536);
+  EXPECT_EQ(after.State()[1].second.item<int>(), 0);
+}
+
 }  // namespace
 }  // namespace slipway::amp

@@ -10,6 +10,7 @@
 
 #include "ATen/core/Tensor.h"
 #include "ATen/ops/arange.h"
+#include "ATen/ops/full.h"
 #include "ATen/ops/zeros.h"
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
@@ -382,6 +383,26 @@ TEST(StateOptimizer, ListsAllThatDoesNotFitAndChangesNothing) {
                 "unexpected parameter \"c\""));
   EXPECT_EQ(optimizer.State().size(), 2u);
   EXPECT_EQ(optimizer.State()[0].second[0].second.item<double>(), 1);
+}
+
+// O14 of tests/bug_reports.md: equal shapes, other order, other groups.
+TEST(StateOptimizer, GivesEachParameterItsOwnStateInAnyOrderAndGroup) {
+  const at::Tensor a = at::zeros({2}).requires_grad_();
+  const at::Tensor b = at::zeros({2}).requires_grad_();
+  const std::vector<std::pair<std::string, OptimizerState>> saved = {
+      {"a", {{"momentum_buffer", at::full({2}, 1.0)}}},
+      {"b", {{"momentum_buffer", at::full({2}, 10.0)}}}};
+  const std::vector<std::vector<ParameterGroup>> layouts = {
+      {{.name = "default", .parameters = {{"b", b}, {"a", a}}}},
+      {{.name = "default", .parameters = {{"b", b}}, .weight_decay = 0},
+       {.name = "default", .parameters = {{"a", a}}}}};
+  for (const std::vector<ParameterGroup>& groups : layouts) {
+    Sgd optimizer(groups, {});
+    ASSERT_TRUE(optimizer.LoadState(saved).ok());
+    for (const auto& [name, state] : optimizer.State()) {
+      EXPECT_EQ(ToNumbers(state[0].second)[0], name == "a" ? 1 : 10) << name;
+    }
+  }
 }
 
 TEST(StateOptimizer, LoadingReplacesAllState) {

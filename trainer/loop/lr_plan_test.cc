@@ -336,6 +336,37 @@ TEST(LrPlan, KeepsTheLastRateBeyondItsEnd) {
   EXPECT_EQ(plan.At(1000), plan.At(11));
 }
 
+// O10 of tests/bug_reports.md, with SuperGradients' formula: a cosine over one
+// step more than there are.
+TEST(LrPlan, NeverRisesAgainAfterTheCosine) {
+  const auto cosine = CosineSchedule(0);
+  const LrPlan plan({.max_epochs = 1, .batches_per_epoch = 5}, cosine.get(),
+                    nullptr, {{"default", 0.5}});
+  const double kPi = std::acos(-1.0);
+  for (int k = 0; k < 5; ++k) {
+    EXPECT_NEAR(plan.At(k)[0], 0.25 * (1 + std::cos(kPi * k / 6)), 1e-12);
+  }
+  for (int k = 5; k <= 20; ++k) EXPECT_EQ(plan.At(k), plan.At(4));
+  const auto floor = CosineSchedule(0.2);
+  const LrPlan floored({.max_epochs = 1, .batches_per_epoch = 1000},
+                       floor.get(), nullptr, {{"default", 0.5}});
+  EXPECT_NEAR(floored.At(5000)[0], 0.1, 1e-5);
+}
+
+TEST(LrPlan, IsANumberWhereTheCosineHasOneStepOrNone) {
+  const auto cosine = CosineSchedule(0);
+  const LrPlan one({.max_epochs = 1}, cosine.get(), nullptr,
+                   {{"default", 0.5}});
+  EXPECT_EQ(one.At(0)[0], 0.5);
+  const auto warmup = LinearEpochWarmup(2, {});
+  const LrPlan none({.max_epochs = 2, .batches_per_epoch = 3}, cosine.get(),
+                    warmup.get(), {{"default", 0.5}});
+  for (int k = 0; k < 8; ++k) {
+    EXPECT_GT(none.At(k)[0], 0) << k;
+    EXPECT_LE(none.At(k)[0], 0.5) << k;
+  }
+}
+
 TEST(LrPlan, AnswersForVeryLongTrainingsAtOnce) {
   const auto cosine = CosineSchedule(0);
   const LrPlan plan({.max_epochs = 1'000'000, .batches_per_epoch = 1'000'000},

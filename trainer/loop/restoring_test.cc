@@ -72,7 +72,8 @@ struct Training {
     const auto trainer = Make(folder);
     trainer->AddReporter(std::make_unique<Diary>(heard));
     Problems problems;
-    EXPECT_TRUE(trainer->Resume(Latest(folder), {.path = "latest"}, problems))
+    EXPECT_TRUE(trainer->Resume(
+        Latest(folder), {.path = folder + "/ckpt_latest.pth"}, problems))
         << FormatProblems(problems);
     EXPECT_EQ(FormatProblems(problems), "");
     return trainer->Fit();

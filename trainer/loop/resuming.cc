@@ -83,7 +83,7 @@ void TellTheFile(Run& run, const Checkpoint& checkpoint) {
 }
 
 // The files that are there already.
-void TakeFiles(Run& run) {
+void TakeFiles(Run& run, const std::filesystem::path& checkpoint) {
   const Hyperparams& h = run.hyperparams();
   run.result.latest_checkpoint = h.ckpt_name;
   const auto best =
@@ -92,7 +92,7 @@ void TakeFiles(Run& run) {
   if (std::filesystem::exists(best, error)) {
     run.result.best_checkpoint = h.ckpt_best_name;
   }
-  run.saved = run.position();
+  if (checkpoint.filename() == h.ckpt_name) run.saved = run.position();
 }
 
 void Complete(Run& run, const Checkpoint& checkpoint,
@@ -103,7 +103,7 @@ void Complete(Run& run, const Checkpoint& checkpoint,
                                         .step = run.state.step};
   run.resume_detail = options.detail;
   run.resume_detail["path"] = options.path;
-  if (options.same_folder) TakeFiles(run);
+  if (options.same_folder) TakeFiles(run, options.path);
   TellTheFile(run, checkpoint);
   CompareRates(run, checkpoint);
   TellWhatIsLeft(run);

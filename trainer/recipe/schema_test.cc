@@ -193,11 +193,12 @@ note: keys that nothing honours yet are at their defaults
 }
 
 TEST(Schema, TakesWhatDependsOnAnotherKeyOnlyWithThatKey) {
-  EXPECT_THAT(Checked("checkpoint_params: {load_backbone: true}\n"),
+  const std::string key = "training_hyperparams: {precise_bn_batch_size: 8";
+  EXPECT_THAT(Checked(key + "}\n"),
               HasSubstr("note: keys that nothing honours yet"));
-  EXPECT_THAT(
-      Checked("checkpoint_params: {load_backbone: true, checkpoint_path: x}\n"),
-      HasSubstr("nothing honours \"checkpoint_params.load_backbone\" yet"));
+  EXPECT_THAT(Checked(key + ", precise_bn: true}\n"),
+              HasSubstr("nothing honours "
+                        "\"training_hyperparams.precise_bn_batch_size\" yet"));
 }
 
 TEST(Schema, NotesKeysThatAreAtTheirDefaults) {
