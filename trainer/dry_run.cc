@@ -88,7 +88,8 @@ std::string RatesTable(const loop::Trainer& trainer) {
 
 }  // namespace
 
-Json DryRunJson(const recipe::Node& recipe, const Prepared& prepared) {
+Json DryRunJson(const recipe::Node& recipe, const Prepared& prepared,
+                const loop::MemoryPlan* memory) {
   const loop::Trainer& trainer = *prepared.trainer;
   const ModelSize size = SizeOf(trainer.model());
   return {{"schema", 1},
@@ -101,10 +102,12 @@ Json DryRunJson(const recipe::Node& recipe, const Prepared& prepared) {
             {"buffers", size.buffers},
             {"bytes", size.bytes}}},
           {"steps_per_epoch", trainer.steps_per_epoch()},
-          {"epochs", trainer.hyperparams().max_epochs}};
+          {"epochs", trainer.hyperparams().max_epochs},
+          {"memory", memory == nullptr ? Json() : loop::ToJson(*memory)}};
 }
 
-std::string DryRunText(const recipe::Node& recipe, const Prepared& prepared) {
+std::string DryRunText(const recipe::Node& recipe, const Prepared& prepared,
+                       const loop::MemoryPlan* memory) {
   const loop::Trainer& trainer = *prepared.trainer;
   const ModelSize size = SizeOf(trainer.model());
   return absl::StrCat(
@@ -113,7 +116,10 @@ std::string DryRunText(const recipe::Node& recipe, const Prepared& prepared) {
       ": ", size.parameters, " parameters, ", size.buffers, " in buffers, ",
       size.bytes, " bytes\n\n# training\n  ", trainer.hyperparams().max_epochs,
       " epochs of ", trainer.steps_per_epoch(), " steps\n\n# learning rates\n",
-      RatesTable(trainer));
+      RatesTable(trainer),
+      memory == nullptr
+          ? ""
+          : absl::StrCat("\n# memory\n", loop::FormatMemoryPlan(*memory)));
 }
 
 }  // namespace slipway

@@ -39,7 +39,8 @@ FlagSet Table(Flags& flags, RawFlags& raw) {
              &flags.run_dir);
   table.Text("device", "auto|cpu|cuda", "instead of the recipe's `device`",
              &flags.device, {"auto", "cpu", "cuda"});
-  table.Switch("dry_run", "show recipe, plan and learning rates; train nothing",
+  table.Switch("dry_run",
+               "show recipe, plan, learning rates and memory; train nothing",
                &flags.dry_run);
   table.Text("print_recipe", "yaml|json", "print the composed recipe and stop",
              &flags.print_recipe, {"yaml", "json"});
@@ -51,7 +52,9 @@ FlagSet Table(Flags& flags, RawFlags& raw) {
              &flags.progress, {"auto", "bar", "lines", "none"});
   table.Switch("plugin_profile", "show the time spent in each plugin's hooks",
                &flags.plugin_profile);
-  table.Text("profile", "STEPS", "not available in this version", &raw.profile);
+  table.Text("profile", "N|A-B",
+             "a trace of N steps, or of the steps A to B, for chrome://tracing",
+             &raw.profile);
   return table;
 }
 
@@ -76,9 +79,11 @@ Flags ParseFlags(const std::vector<std::string>& arguments,
   flags.overrides = Table(flags, raw).Parse(arguments, problems);
   flags.recipe_path = Folders(raw.recipe_path);
   flags.plugin_path = Folders(raw.plugin_path);
-  if (!raw.profile.empty()) {
-    Fail("--profile is not available in this version",
-         "--plugin_profile shows the time spent in plugins", problems);
+  flags.profile = loop::ParseProfiledSteps(raw.profile);
+  if (!raw.profile.empty() && !flags.profile) {
+    Fail(absl::StrCat("--profile=", raw.profile, ": these are no steps"),
+         "give a number of steps, such as 10, or a range, such as 5-15",
+         problems);
   }
   if (flags.recipe.empty() && !flags.help) {
     Fail("no recipe", "name one: --recipe=digits_resnet (--help lists them)",

@@ -8,9 +8,11 @@
 #ifndef SLIPWAY_TRAINER_FLAGS_H_
 #define SLIPWAY_TRAINER_FLAGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "trainer/loop/profiled_steps.h"
 #include "trainer/recipe/problem.h"
 
 namespace slipway {
@@ -28,6 +30,7 @@ struct Flags {
   bool allow_unknown = false;
   bool dry_run = false;
   bool plugin_profile = false;
+  std::optional<loop::ProfiledSteps> profile;
   // `a.b=c`, `+a.b=c`, `~a.b`, `group=choice`, in order.
   std::vector<std::string> overrides;
 };

@@ -34,7 +34,7 @@ TEST(Flags, RefuseWhatTheyDoNotKnow) {
       {{"--recipe=x", "--devise=cpu"}, "did you mean \"device\"?"},
       {{"--recipe=x", "--device=tpu"}, "it is one of auto, cpu, cuda"},
       {{"--recipe=x", "--print_recipe=toml"}, "it is one of yaml, json"},
-      {{"--recipe=x", "--profile=10"}, "--profile is not available"},
+      {{"--recipe=x", "--profile=ten"}, "--profile=ten: these are no steps"},
   };
   for (const WrongCase& c : cases) {
     Problems problems;

@@ -56,12 +56,26 @@ int Print(const recipe::Node& recipe, const std::string& format) {
   return 0;
 }
 
+Problem NoMemoryPlan(const absl::Status& status) {
+  Problem problem;
+  problem.kind = "value";
+  problem.severity = Severity::kWarning;
+  problem.message = "what the training holds in memory was not measured";
+  problem.detail = std::string(status.message());
+  problem.hint = "the training would fail in the same way";
+  return problem;
+}
+
 int DryRun(const recipe::Node& recipe, const Prepared& prepared,
            const std::string& format) {
+  const auto measured = prepared.trainer->MeasureMemory();
+  if (!measured.ok())
+    std::cerr << FormatProblem(NoMemoryPlan(measured.status()));
+  const loop::MemoryPlan* memory = measured.ok() ? &*measured : nullptr;
   if (format == "json") {
-    std::cout << DryRunJson(recipe, prepared).dump(2) << "\n";
+    std::cout << DryRunJson(recipe, prepared, memory).dump(2) << "\n";
   } else {
-    std::cout << DryRunText(recipe, prepared);
+    std::cout << DryRunText(recipe, prepared, memory);
   }
   return 0;
 }
@@ -105,6 +119,7 @@ int Train(const Flags& flags, const recipe::Node& recipe,
     std::cerr << "error: " << created.message() << "\n";
     return kRefused;
   }
+  if (flags.profile) trainer.ProfileSteps(*flags.profile);
   signals.Retarget(trainer.stop_signal());
   const loop::RunResult result = trainer.Fit();
   if (silent && result.error) std::cerr << FormatProblem(*result.error);

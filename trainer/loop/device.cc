@@ -1,5 +1,7 @@
 #include "trainer/loop/device.h"
 
+#include "c10/core/CachingDeviceAllocator.h"
+
 namespace slipway::loop {
 namespace {
 
@@ -11,6 +13,13 @@ void Move(at::Device device, Value& value) {
 }
 
 }  // namespace
+
+std::optional<int64_t> PeakDeviceMemory(at::Device device) {
+  if (device.is_cpu()) return std::nullopt;
+  const auto stats =
+      c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  return stats.allocated_bytes[0].peak;
+}
 
 void MoveTo(at::Device device, data::Batch& batch) {
   // The pipeline makes its batches on the CPU.

@@ -3,9 +3,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/loop/available_memory.h"
+#include "trainer/loop/device.h"
+#include "trainer/loop/out_of_memory.h"
 #include "trainer/loop/reports.h"
 #include "trainer/loop/saving.h"
 
@@ -29,6 +33,25 @@ void EndWell(Run& run) {
   }
 }
 
+int64_t PeakMemory() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+MemoryFacts FactsOf(const Run& run) {
+  const recipe::Node* mixed =
+      run.options.recipe.FindPath("training_hyperparams.mixed_precision");
+  const std::optional<int64_t> on_device = PeakDeviceMemory(run.state.device);
+  return {.batch_size = run.parts.train_loader->options().batch_size,
+          .batch_accumulate = run.hyperparams().batch_accumulate,
+          .mixed_precision =
+              mixed != nullptr && mixed->is_bool() && mixed->AsBool(),
+          .on_device = on_device.has_value(),
+          .peak = on_device.value_or(PeakMemory()),
+          .available = on_device ? 0 : AvailableMemory()};
+}
+
 void EndBadly(Run& run, const absl::Status& status) {
   RunResult& result = run.result;
   result.exit_code = 1;
@@ -38,12 +61,13 @@ void EndBadly(Run& run, const absl::Status& status) {
   // Whatever nobody explained was thrown by a tensor operation.
   if (!run.hooks().failure()) Failed(run, "value", status).IgnoreError();
   result.error = run.hooks().failure() ? run.hooks().failure() : run.failure;
-}
-
-int64_t PeakMemory() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
+  // A full disk has the same code.
+  if (IsOutOfMemory(status) && result.error->kind != "checkpoint") {
+    if (!run.hooks().failure()) {
+      result.error->message = absl::StrCat("memory ran out in ", Place(run));
+    }
+    ExplainOutOfMemory(status, FactsOf(run), *result.error);
+  }
 }
 
 void Fill(Run& run, double seconds) {
@@ -58,9 +82,11 @@ void Fill(Run& run, double seconds) {
   result.steps = run.state.step;
   result.seconds = seconds;
   result.peak_rss_bytes = PeakMemory();
+  result.peak_device_bytes = PeakDeviceMemory(run.state.device);
   result.train_metrics = run.train_metrics;
   result.valid_metrics = run.valid_metrics;
   result.best = run.watched.best();
+  result.phase_seconds = run.timer->AllSeconds();
 }
 
 void AddPlugins(Run& run) {
@@ -70,7 +96,9 @@ void AddPlugins(Run& run) {
     const plan::PlannedPlugin* planned = run.options.plan.Find(plugin.id);
     if (planned != nullptr) entry.version = ToString(planned->version);
     for (const HookRunner::Time& time : run.hooks().Times()) {
-      if (time.plugin == plugin.id) entry.seconds += time.seconds;
+      if (time.plugin != plugin.id) continue;
+      entry.seconds += time.seconds;
+      entry.hooks.emplace_back(ToString(time.hook), time.seconds);
     }
   }
 }

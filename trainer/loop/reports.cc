@@ -1,6 +1,7 @@
 #include "trainer/loop/reports.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace slipway::loop {
@@ -44,6 +45,7 @@ void ReportEpoch(Run& run, std::string split, const NamedValues& metrics,
   report.metrics = metrics;
   report.seconds = seconds;
   report.is_best = is_best;
+  if (report.split == "train") report.time = run.train_time;
   run.reporters.OnEpoch(report);
 }
 
@@ -62,11 +64,24 @@ void TellSkippedSamples(Run& run, const std::vector<std::string>& messages) {
   }
 }
 
+Problem TraceNote(const std::string& path) {
+  Problem note;
+  note.kind = "value";
+  note.severity = Severity::kNote;
+  note.message = "a trace of the steps was written";
+  note.detail = path;
+  note.hint = "open it in chrome://tracing or https://ui.perfetto.dev";
+  return note;
+}
+
 StepReporter::StepReporter(Run& run, data::Epoch& batches)
     : run_(run),
       batches_(batches),
       logged_at_(Clock::now()),
-      logged_samples_(run.result.samples) {}
+      logged_samples_(run.result.samples),
+      hooks_before_(run.hooks().Times()) {
+  run.timer->TakeSeconds();  // what was before is another's
+}
 
 void StepReporter::Report(const std::function<double()>& loss) {
   StepReport report;
@@ -74,14 +89,42 @@ void StepReporter::Report(const std::function<double()>& loss) {
   report.batch = run_.batches_done;
   report.step = run_.state.step - 1;
   report.logged = report.step % run_.hyperparams().log_every == 0;
-  if (report.logged || std::exchange(first_, false)) {
-    report.learning_rates = LearningRates();
-  }
+  const bool first = std::exchange(first_, false);
+  if (report.logged || first) report.learning_rates = LearningRates();
   if (report.logged) {
     report.loss = loss();
     FillLogged(report);
   }
   run_.reporters.OnStep(report);
+}
+
+TimeReport StepReporter::Time() {
+  TimeReport time;
+  time.seconds = run_.timer->TakeSeconds();
+  time.shares = TimeShares(time.seconds);
+  AdviceFacts facts;
+  facts.num_workers = run_.parts.train_loader->options().num_workers;
+  facts.cores = static_cast<int>(std::thread::hardware_concurrency());
+  facts.batch_size = run_.parts.train_loader->options().batch_size;
+  facts.batch_accumulate = run_.hyperparams().batch_accumulate;
+  FindCostliestHook(facts);
+  time.advice = Advice(time.seconds, facts);
+  return time;
+}
+
+void StepReporter::FindCostliestHook(AdviceFacts& facts) const {
+  for (const HookRunner::Time& time : run_.hooks().Times()) {
+    double seconds = time.seconds;
+    for (const HookRunner::Time& before : hooks_before_) {
+      if (before.plugin == time.plugin && before.hook == time.hook) {
+        seconds -= before.seconds;
+      }
+    }
+    if (seconds <= facts.hook_seconds) continue;
+    facts.hook_seconds = seconds;
+    facts.plugin = time.plugin;
+    facts.hook = ToString(time.hook);
+  }
 }
 
 void StepReporter::FillLogged(StepReport& report) {

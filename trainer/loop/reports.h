@@ -11,6 +11,7 @@
 
 #include "nlohmann/json.hpp"
 #include "trainer/data/loader.h"
+#include "trainer/loop/advice.h"
 #include "trainer/loop/run.h"
 #include "trainer/report/reporter.h"
 
@@ -27,6 +28,9 @@ void ReportEpoch(Run& run, std::string split, const NamedValues& metrics,
 void TellEvent(Run& run, std::string_view name, nlohmann::ordered_json detail);
 void TellSkippedSamples(Run& run, const std::vector<std::string>& messages);
 
+// That a trace was written, and what to open it with.
+Problem TraceNote(const std::string& path);
+
 // "cpu", "cuda:0".
 std::string DeviceName(at::Device device);
 
@@ -37,12 +41,16 @@ class StepReporter {
   // `batches` is the epoch's pass; both are borrowed.
   StepReporter(Run& run, data::Epoch& batches);
 
+  // Where the time since this object was made has gone.
+  TimeReport Time();
+
   // After a step that was taken. `loss` is called in logged reports only, for
   // it waits for the device.
   void Report(const std::function<double()>& loss);
 
  private:
   void FillLogged(StepReport& report);
+  void FindCostliestHook(AdviceFacts& facts) const;
   NamedValues LearningRates() const;
 
   Run& run_;
@@ -51,6 +59,7 @@ class StepReporter {
   int64_t logged_samples_;
   double logged_wait_ = 0;
   bool first_ = true;
+  std::vector<HookRunner::Time> hooks_before_;
 };
 
 }  // namespace slipway::loop

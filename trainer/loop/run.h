@@ -19,6 +19,8 @@
 #include "trainer/loop/best_models.h"
 #include "trainer/loop/loss_meter.h"
 #include "trainer/loop/lr_plan.h"
+#include "trainer/loop/phase_timer.h"
+#include "trainer/loop/profile.h"
 #include "trainer/loop/reporter_list.h"
 #include "trainer/loop/run_result.h"
 #include "trainer/loop/step.h"
@@ -107,6 +109,11 @@ struct Run {
   NamedValues valid_metrics;
   RunSaves saves;
   RunAverage average;
+
+  // Set in Fit.
+  std::unique_ptr<PhaseTimer> timer;
+  TimeReport train_time;
+  StepProfiler profiler;
 
   RunResult result;
   // What ended the training, where more is known of it than its status.

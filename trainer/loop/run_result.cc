@@ -31,7 +31,8 @@ Json Plugins(const std::vector<PluginSeconds>& plugins) {
   for (const PluginSeconds& plugin : plugins) {
     list.push_back({{"id", plugin.id},
                     {"version", plugin.version},
-                    {"seconds", plugin.seconds}});
+                    {"seconds", plugin.seconds},
+                    {"hooks", JsonObject(plugin.hooks)}});
   }
   return list;
 }
@@ -91,6 +92,7 @@ Json ToJson(const RunResult& result) {
                          {"average", OrNull(result.average_checkpoint)}};
   json["resumed_from"] = Resumed(result.resumed_from);
   json["plugins"] = Plugins(result.plugins);
+  json["time"] = JsonObject(result.phase_seconds);
   json["compile"] = nullptr;
   json["versions"] = {{"slipway", kVersion}, {"libtorch", kLibtorchVersion}};
   return json;

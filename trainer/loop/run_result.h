@@ -39,11 +39,12 @@ struct BestValue {
   int64_t epoch = 0;  // from 0
 };
 
-// Seconds spent in one plugin's hooks.
+// Seconds spent in one plugin's hooks, together and in each.
 struct PluginSeconds {
   std::string id;
   std::string version;
   double seconds = 0;
+  NamedValues hooks;
 };
 
 // The checkpoint from which a training was taken up.
@@ -84,6 +85,8 @@ struct RunResult {
   std::string average_checkpoint;
   std::optional<ResumedFrom> resumed_from;
   std::vector<PluginSeconds> plugins;
+  // Of the whole training, by phase (phase_timer.h).
+  NamedValues phase_seconds;
 
   double samples_per_second() const {
     return seconds > 0 ? samples / seconds : 0;

@@ -35,6 +35,7 @@ TEST(RunResult, HasEveryFieldOfTheContract) {
                                           "checkpoints",
                                           "resumed_from",
                                           "plugins",
+                                          "time",
                                           "compile",
                                           "versions"};
   EXPECT_EQ(keys, expected);
@@ -72,13 +73,14 @@ TEST(RunResult, TellsHowItEnded) {
   result.best = BestValue{"Accuracy", 0.5, 3};
   result.samples = 100;
   result.seconds = 4;
-  result.plugins = {{"ema", "1.0.0", 0.25}};
+  result.plugins = {{"ema", "1.0.0", 0.25, {{"AfterOptimizer", 0.25}}}};
   const Json json = ToJson(result);
   EXPECT_EQ(json["exit_reason"], "non_finite");
   EXPECT_EQ(json["error"]["message"], "the loss is nan");
   EXPECT_EQ(json["metrics"]["best"]["epoch"], 3);
   EXPECT_EQ(json["samples_per_second"], 25.0);
   EXPECT_EQ(json["plugins"][0]["id"], "ema");
+  EXPECT_EQ(json["plugins"][0]["hooks"]["AfterOptimizer"], 0.25);
 }
 
 TEST(ExitReason, HasTheContractsNames) {

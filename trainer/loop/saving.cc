@@ -57,6 +57,7 @@ absl::StatusOr<SaveJob> StateJob(Run& run,
 }
 
 absl::Status Save(Run& run, const std::vector<std::string>& files) {
+  const PhaseScope phase(run.timer.get(), Phase::kSaving);
   SLIPWAY_RETURN_IF_ERROR(FinishSaves(run));
   absl::StatusOr<SaveJob> state = StateJob(run, files);
   if (!state.ok()) return state.status();
@@ -139,6 +140,7 @@ absl::Status TellSaved(Run& run) {
 }
 
 absl::Status FinishSaves(Run& run) {
+  const PhaseScope phase(run.timer.get(), Phase::kSaving);
   run.saves.writer.Wait().IgnoreError();  // TellSaved returns it
   return TellSaved(run);
 }

@@ -50,6 +50,7 @@ absl::Status Stepper::Forward() {
 
 // The wrappers around the model, the last one added outermost.
 Value Stepper::RunModel() {
+  const PhaseScope phase(timer_, Phase::kForward);
   if (state_.wrappers.empty()) return state_.model->Run(state_.batch.input);
   nn::Module::ForwardFunction run = [this](const Value& input) {
     return state_.model->Run(input);
@@ -71,6 +72,7 @@ absl::Status Stepper::ComputeLoss() {
     return absl::FailedPreconditionError(
         "no loss: the plugin that claims it has set none in ComputeLoss");
   }
+  const PhaseScope phase(timer_, Phase::kLoss);
   absl::StatusOr<LossOutput> loss =
       loss_->Compute(state_.prediction, state_.batch.target);
   if (!loss.ok()) return loss.status();
@@ -93,6 +95,7 @@ absl::Status Stepper::CheckLoss() {
 }
 
 absl::Status Stepper::Backward(int64_t window) {
+  const PhaseScope phase(timer_, Phase::kBackward);
   GradientContext context(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kBeforeBackward>(context));
   at::Tensor loss = state_.loss.total;
@@ -105,6 +108,7 @@ absl::Status Stepper::Backward(int64_t window) {
 }
 
 absl::Status Stepper::FinishWindow() {
+  const PhaseScope phase(timer_, Phase::kOptimizer);
   SLIPWAY_RETURN_IF_ERROR(PrepareGradients());
   SLIPWAY_RETURN_IF_ERROR(Update());
   StepContext context(state_);

@@ -27,6 +27,7 @@
 #include "trainer/loop/hyperparams.h"
 #include "trainer/loop/loss_meter.h"
 #include "trainer/loop/lr_plan.h"
+#include "trainer/loop/phase_timer.h"
 #include "trainer/plugin/hook_runner.h"
 #include "trainer/plugin/loss.h"
 #include "trainer/plugin/training_state.h"
@@ -38,6 +39,9 @@ class Stepper {
   // All is borrowed. `loss` is null if a plugin computes it (ComputeLoss).
   Stepper(TrainingState& state, HookRunner& hooks, Loss* loss,
           const Hyperparams& hyperparams, const LrPlan& lr_plan);
+
+  // Accounts for the time of each phase from now on; borrowed.
+  void set_timer(PhaseTimer* timer) { timer_ = timer; }
 
   // Trains on `state.batch`, micro-batch `state.micro` of `window`, and counts
   // `state.micro` up. Afterwards `state.prediction` and `state.loss` are this
@@ -87,6 +91,7 @@ class Stepper {
   Loss* loss_;
   const Hyperparams& hyperparams_;
   const LrPlan& lr_plan_;
+  PhaseTimer* timer_ = nullptr;
   LossMeter window_loss_{"loss"};
   int64_t windows_ = 0;  // finished, skipped ones too
   bool overflow_ = false;

@@ -12,6 +12,7 @@
 #include "trainer/loop/averaging.h"
 #include "trainer/loop/device.h"
 #include "trainer/loop/ending.h"
+#include "trainer/loop/measure_memory.h"
 #include "trainer/loop/random.h"
 #include "trainer/loop/reports.h"
 #include "trainer/loop/restoring.h"
@@ -44,7 +45,9 @@ class Fit {
         state_(run.state),
         h_(run.hyperparams()),
         hooks_(run.hooks()),
-        stepper_(*run.stepper) {}
+        stepper_(*run.stepper) {
+    stepper_.set_timer(run.timer.get());
+  }
 
   absl::Status Train() {
     SeedGenerators(h_.seed + static_cast<uint64_t>(state_.rank), state_.device);
@@ -63,6 +66,7 @@ class Fit {
     }
     SLIPWAY_RETURN_IF_ERROR(FinishSaves(run_));
     if (run_.stop_signal == 0) SLIPWAY_RETURN_IF_ERROR(Average());
+    TellTrace(run_.profiler.Finish());
     return hooks_.Run<Hook::kFitEnd>(context);
   }
 
@@ -110,6 +114,7 @@ class Fit {
     StepReporter reporter(run_, *batches);
     bool stalled = false;
     while (run_.batches_done < state_.batches_per_epoch && !StopsHere()) {
+      if (state_.micro == 0) TellTrace(run_.profiler.BeforeStep(state_.step));
       SLIPWAY_RETURN_IF_ERROR(Fetch(*batches, &stalled));
       if (stalled) break;
       SLIPWAY_RETURN_IF_ERROR(OneBatch());
@@ -117,11 +122,17 @@ class Fit {
     }
     TellSkippedSamples(run_, batches->SkippedSamples());
     if (Stopping()) run_.abandoned = std::move(batches);
+    ComputeTrainMetrics();
+    run_.train_time = reporter.Time();
+    return absl::OkStatus();
+  }
+
+  void ComputeTrainMetrics() {
+    const PhaseScope phase(run_.timer.get(), Phase::kMetrics);
     run_.train_metrics = run_.train_loss.Compute();
     for (auto& value : ComputeMetrics(run_.parts.train_metrics)) {
       run_.train_metrics.push_back(std::move(value));
     }
-    return absl::OkStatus();
   }
 
   absl::Status BeginEpoch() {
@@ -149,6 +160,7 @@ class Fit {
 
   // `stalled`: a signal came before the batch did.
   absl::Status Fetch(data::Epoch& batches, bool* stalled) {
+    const PhaseScope phase(run_.timer.get(), Phase::kData);
     state_.batch_index = run_.batches_done;
     absl::StatusOr<std::optional<data::Batch>> batch = batches.Next();
     *stalled = absl::IsCancelled(batch.status()) && Stopping();
@@ -171,6 +183,7 @@ class Fit {
     if (state_.micro == 0 || window_ == 0) window_ = WindowSize();
     const absl::Status status = stepper_.MicroBatch(window_);
     if (!status.ok()) return StepFailed(status);
+    const PhaseScope phase(run_.timer.get(), Phase::kMetrics);
     const at::NoGradGuard no_gradients;
     run_.train_loss.Add(state_.loss, state_.batch.valid);
     for (const auto& metric : run_.parts.train_metrics) {
@@ -226,10 +239,15 @@ class Fit {
     return saves ? SaveLatest(run_) : absl::OkStatus();
   }
 
+  void TellTrace(const std::optional<std::string>& path) {
+    if (path) run_.reporters.OnProblem(TraceNote(*path));
+  }
+
   // --- evaluation ------------------------------------------------------------
 
   // `complete`: unless a signal broke it off.
   absl::Status Validate(bool* complete) {
+    const PhaseScope phase(run_.timer.get(), Phase::kEvaluation);
     absl::StatusOr<EvaluationResult> result =
         Evaluate(state_, hooks_, ValidationPass("valid"));
     if (!result.ok()) return result.status();
@@ -247,6 +265,7 @@ class Fit {
 
   // Several ranks would have to average alike before they evaluate together.
   absl::Status Average() {
+    const PhaseScope phase(run_.timer.get(), Phase::kEvaluation);
     if (run_.parts.valid_loader == nullptr || state_.world_size > 1) {
       return WriteAverage(run_, nullptr);
     }
@@ -312,12 +331,18 @@ std::unique_ptr<Trainer> Trainer::Create(TrainerParts parts,
 Trainer::Trainer(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 Trainer::~Trainer() = default;
 
+void Trainer::ProfileSteps(const ProfiledSteps& steps) {
+  run_->profiler.Plan(steps, run_->options.run_dir,
+                      !run_->options.device.is_cpu());
+}
+
 void Trainer::AddReporter(std::unique_ptr<Reporter> reporter) {
   run_->reporters.Add(std::move(reporter));
 }
 
 RunResult Trainer::Fit() {
   run_->started = Clock::now();
+  run_->timer = std::make_unique<PhaseTimer>(run_->hooks());
   run_->state.report = [run = run_.get()](const Problem& problem) {
     run->reporters.OnProblem(problem);
   };
@@ -337,6 +362,10 @@ bool Trainer::Resume(const Checkpoint& checkpoint, const ResumeOptions& options,
 
 const std::optional<ResumedFrom>& Trainer::resumed_from() const {
   return run_->result.resumed_from;
+}
+
+absl::StatusOr<MemoryPlan> Trainer::MeasureMemory() {
+  return loop::MeasureMemory(*run_);
 }
 
 std::atomic<int>& Trainer::stop_signal() { return run_->stop_signal; }

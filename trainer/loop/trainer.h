@@ -33,11 +33,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "trainer/data/loader.h"
 #include "trainer/loop/evaluation.h"
 #include "trainer/loop/hyperparams.h"
 #include "trainer/loop/lr_plan.h"
+#include "trainer/loop/memory_plan.h"
+#include "trainer/loop/profiled_steps.h"
 #include "trainer/loop/run_result.h"
 #include "trainer/nn/module.h"
 #include "trainer/plan/plan.h"
@@ -129,8 +132,15 @@ class Trainer {
   // What Resume took up; nullopt: nothing.
   const std::optional<ResumedFrom>& resumed_from() const;
 
+  // Before Fit only: writes a trace of these steps into the run's folder.
+  void ProfileSteps(const ProfiledSteps& steps);
+
   // Trains, once.
   RunResult Fit();
+
+  // Instead of Fit: what the training holds in memory, measured by three steps
+  // on at most 16 samples each. Writes no file; reads the first batch.
+  absl::StatusOr<MemoryPlan> MeasureMemory();
 
   // Zero, or the number of the signal on which Fit ends: at the next step
   // boundary, or at once where the data of the next batch do not come, after

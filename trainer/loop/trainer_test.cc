@@ -17,6 +17,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 
 struct Outcome {
   std::unique_ptr<Trainer> trainer;
@@ -413,6 +414,58 @@ TEST(Trainer, TurnsWhatTensorsThrowIntoAnError) {
   ASSERT_TRUE(run.result.error.has_value());
   EXPECT_THAT(FormatProblem(*run.result.error), HasSubstr("8x3 and 2x2"));
   EXPECT_EQ(run.result.error->step, 0);
+}
+
+// Asks for more than any machine has.
+class GreedyLoss : public Loss {
+ public:
+  absl::StatusOr<LossOutput> Compute(const Value& prediction,
+                                     const Value& target) override {
+    at::zeros({int64_t{1} << 44});
+    return LossOutput();
+  }
+};
+
+TEST(Trainer, SaysWhatToChangeWhenMemoryRunsOut) {
+  TrainerParts parts = LinearParts(64, 16);
+  parts.loss = std::make_unique<GreedyLoss>();
+  const Outcome run = Fit(std::move(parts), Options(1));
+  EXPECT_EQ(run.result.exit_code, 1);
+  ASSERT_TRUE(run.result.error.has_value());
+  const std::string text = FormatProblem(*run.result.error);
+  EXPECT_THAT(text, HasSubstr("memory ran out in epoch 0, batch 0, step 0"));
+  EXPECT_THAT(text, HasSubstr("a tensor of 70368.74 GB was asked for"));
+  EXPECT_THAT(text, HasSubstr("try batch_size 8 instead of 16"));
+  EXPECT_THAT(text, HasSubstr("--dry_run tells the largest batch that fits"));
+}
+
+TEST(Trainer, TellsWhereAnEpochsTimeWent) {
+  const Outcome run = Fit(LinearParts(64, 16, 16), Options(2));
+  ASSERT_EQ(run.heard.epochs.size(), 4u);
+  for (const EpochReport& epoch : run.heard.epochs) {
+    std::vector<std::string> phases;
+    for (const auto& [phase, seconds] : epoch.time.seconds) {
+      phases.push_back(phase);
+      EXPECT_GT(seconds, 0) << phase;
+    }
+    if (epoch.split != "train") {
+      EXPECT_THAT(phases, IsEmpty());
+      continue;
+    }
+    EXPECT_THAT(phases, IsSupersetOf({"data", "forward", "loss", "backward",
+                                      "optimizer", "metrics", "other"}));
+    EXPECT_THAT(epoch.time.shares, HasSubstr("compute "));
+  }
+}
+
+TEST(Trainer, TellsTheRatesOfEachEpochsFirstStep) {
+  const Outcome run =
+      Fit(LinearParts(64, 16), Options(2, {{"log_every", Node::Int(1000)}}));
+  std::vector<int64_t> told;
+  for (const StepReport& step : run.heard.steps) {
+    if (!step.learning_rates.empty()) told.push_back(step.step);
+  }
+  EXPECT_THAT(told, ElementsAre(0, 4));
 }
 
 TEST(Trainer, EndsWithTheLoadersError) {

@@ -24,6 +24,11 @@ std::string CurrentExceptionType() {
   return name == nullptr ? type->name() : name.get();
 }
 
+// The CPU's allocator has no exception of its own.
+bool IsOutOfMemory(const std::string& message) {
+  return message.find("can't allocate memory") != message.npos;
+}
+
 }  // namespace
 
 absl::Status CurrentExceptionStatus() noexcept {
@@ -32,7 +37,9 @@ absl::Status CurrentExceptionStatus() noexcept {
   } catch (const c10::OutOfMemoryError& error) {
     return absl::ResourceExhaustedError(error.what_without_backtrace());
   } catch (const c10::Error& error) {
-    return absl::InternalError(error.what_without_backtrace());
+    const std::string message = error.what_without_backtrace();
+    return IsOutOfMemory(message) ? absl::ResourceExhaustedError(message)
+                                  : absl::InternalError(message);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory");
   } catch (const std::exception& error) {

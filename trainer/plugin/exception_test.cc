@@ -33,6 +33,11 @@ TEST(CurrentExceptionStatus, TellsWhatWasThrown) {
        absl::InternalError("shapes differ")},
       {[] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no room"); },
        absl::ResourceExhaustedError("no room")},
+      {[] {
+         TORCH_CHECK(false, "DefaultCPUAllocator: can't allocate memory: 9");
+       },
+       absl::ResourceExhaustedError(
+           "DefaultCPUAllocator: can't allocate memory: 9")},
       {[] { throw "text"; },
        absl::InternalError("threw a value of type char const*")},
   };

@@ -172,6 +172,11 @@ std::vector<HookRunner::Time> HookRunner::Times() const {
   return times;
 }
 
+std::string HookRunner::RangeName(const Call& call, Hook hook) const {
+  return absl::StrCat(plugins_[call.plugin].id, " ",
+                      std::string(ToString(hook)));
+}
+
 std::optional<size_t> HookRunner::Position(std::string_view id) const {
   for (size_t i = 0; i < plugins_.size(); ++i) {
     if (plugins_[i].id == id) return i;

@@ -63,6 +63,11 @@ std::string ShortNumber(double value) {
   return absl::StrFormat("%.0f", value);
 }
 
+std::string ShortBytes(double bytes) {
+  if (bytes >= 1e9) return absl::StrFormat("%.1f GB", bytes / 1e9);
+  return absl::StrFormat("%.0f MB", bytes / 1e6);
+}
+
 std::string Duration(double seconds) {
   const auto total = static_cast<int64_t>(std::lround(seconds));
   const int64_t hours = total / 3600;
@@ -190,7 +195,13 @@ absl::Status ConsoleReporter::OnEpoch(const EpochReport& epoch) {
   for (const auto& [name, value] : epoch.metrics) {
     out_ << "  " << FormatMetric(epoch, name, value);
   }
-  out_ << "\n" << std::flush;
+  out_ << "\n";
+  if (!epoch.time.shares.empty()) {
+    out_ << "  time   " << epoch.time.shares
+         << (epoch.time.advice.empty() ? "" : ": ") << epoch.time.advice
+         << "\n";
+  }
+  out_ << std::flush;
   return Good();
 }
 
@@ -225,6 +236,18 @@ absl::Status ConsoleReporter::OnEnd(const EndReport& end) {
     out_ << ", best " << best["name"].get<std::string>() << " "
          << Number(best["value"]) << " in epoch "
          << best["epoch"].get<int64_t>() + 1;
+  }
+  const auto peak = [&result](const char* key) {
+    const auto found = result.find(key);
+    return found != result.end() && found->is_number() ? found->get<double>()
+                                                       : 0;
+  };
+  if (peak("peak_rss_bytes") > 0) {
+    out_ << ", peak memory " << ShortBytes(peak("peak_rss_bytes"));
+  }
+  if (peak("peak_device_bytes") > 0) {
+    out_ << " and " << ShortBytes(peak("peak_device_bytes"))
+         << " on the device";
   }
   out_ << "\nfiles: " << begin_.run_dir << "\n" << std::flush;
   return Good();

@@ -2,12 +2,15 @@
 //
 //   epoch 3/12  [==========>          ]  24/45  loss 0.1234  lr 0.05  9.1k/s
 //
-//   epoch 3/12  1.9 s
-//     train  CrossEntropyLoss 0.1034 (-0.0210)  Accuracy 0.9610 (+0.0110)
-//     valid  CrossEntropyLoss 0.0934 (-0.0120)  Accuracy 0.9810 (+0.0021) *
+//   epoch 3/12  step 135
+//     train    1.9 s  CrossEntropyLoss 0.1034 (-0.0210)  Accuracy 0.9610 (...)
+//     time   data 41 %, compute 57 %, hooks 2 %: the data pipeline is too slow;
+//            raise num_workers from 2 to 4
+//     valid    0.2 s  CrossEntropyLoss 0.0934 (-0.0120)  Accuracy 0.9810 (...)
+//     *
 //
 // Differences are to the previous epoch; `*` marks a new best of the watched
-// metric, otherwise the best and its epoch are named.
+// metric, otherwise the best and its epoch are named. The time is one line.
 #ifndef SLIPWAY_TRAINER_REPORT_CONSOLE_H_
 #define SLIPWAY_TRAINER_REPORT_CONSOLE_H_
 
@@ -41,6 +44,8 @@ ConsoleOptions ConsoleOptionsFor(int fd);
 std::string ProgressBar(double share, int width);
 // "950", "9.1k", "1.2M".
 std::string ShortNumber(double value);
+// "412 MB", "1.5 GB".
+std::string ShortBytes(double bytes);
 // "0:07", "12:30", "3:02:05".
 std::string Duration(double seconds);
 

@@ -60,7 +60,10 @@ TEST_F(ConsoleTest, TellsATrainingInPlainLines) {
   };
   ASSERT_TRUE(reporter.OnEpoch(epoch("train", 0, 0.5, false)).ok());
   ASSERT_TRUE(reporter.OnEpoch(epoch("valid", 0, 0.8, true)).ok());
-  ASSERT_TRUE(reporter.OnEpoch(epoch("train", 1, 0.7, false)).ok());
+  EpochReport slow = epoch("train", 1, 0.7, false);
+  slow.time.shares = "data 40 %, compute 60 %";
+  slow.time.advice = "raise num_workers from 2 to 4";
+  ASSERT_TRUE(reporter.OnEpoch(slow).ok());
   ASSERT_TRUE(reporter.OnEpoch(epoch("valid", 1, 0.75, false)).ok());
   EndReport end;
   end.result = {
@@ -68,6 +71,8 @@ TEST_F(ConsoleTest, TellsATrainingInPlainLines) {
       {"epochs", 2},
       {"steps", 20},
       {"seconds", 65.0},
+      {"peak_rss_bytes", 412345678},
+      {"peak_device_bytes", 1.5e9},
       {"metrics",
        {{"best", {{"name", "Accuracy"}, {"value", 0.8}, {"epoch", 0}}}}}};
   ASSERT_TRUE(reporter.OnEnd(end).ok());
@@ -82,8 +87,10 @@ TEST_F(ConsoleTest, TellsATrainingInPlainLines) {
       "  valid    1.5 s  Accuracy 0.8000 *\n"
       "epoch 2/2  step 20\n"
       "  train    1.5 s  Accuracy 0.7000 (+0.2000)\n"
+      "  time   data 40 %, compute 60 %: raise num_workers from 2 to 4\n"
       "  valid    1.5 s  Accuracy 0.7500 (-0.0500) [best 0.8000 in epoch 1]\n"
-      "done: 2 epochs, 20 steps in 1:05, best Accuracy 0.8000 in epoch 1\n"
+      "done: 2 epochs, 20 steps in 1:05, best Accuracy 0.8000 in epoch 1, peak "
+      "memory 412 MB and 1.5 GB on the device\n"
       "files: /runs/x\n");
 }
 

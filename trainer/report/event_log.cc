@@ -87,6 +87,16 @@ absl::StatusOr<std::string> FirstContent(const std::vector<fs::path>& old,
   return content;
 }
 
+// Whatever fails here does no harm: readers forget what the file says.
+void Retire(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::file_size(file, ignored) == 0) {
+    fs::remove(file, ignored);
+  } else {
+    fs::resize_file(file, 0, ignored);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(
@@ -99,8 +109,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(
   if (!written.ok()) return written;
   const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return ErrnoStatus(errno, "open", path);
-  std::error_code ignored;  // readers forget what a file that stays says
-  for (const fs::path& file : old) fs::remove(file, ignored);
+  for (const fs::path& file : old) Retire(file);
   return std::unique_ptr<EventLog>(new EventLog(path, fd));
 }
 

@@ -5,11 +5,13 @@
 //
 // A folder has one: events.out.tfevents.<time>.<host>.<process>.<count>. Where
 // it has some already, a training goes on: what they hold and `keep` agrees to
-// moves to the new file, and they are removed. The new file begins with a
-// session start at step 0, at which a TensorBoard that watches the folder
-// forgets what it had read, so that every reader sees every step once. At any
-// moment the folder holds either the old files or all of the new one; both, if
-// the process dies between, which readers understand for the same reason.
+// moves to the new file, and they become empty. (A TensorBoard that watches the
+// folder would not get past a file that vanished while it was the newest; empty
+// ones are removed the next time.) The new file begins with a session start at
+// step 0, at which that TensorBoard forgets what it had read, so that every
+// reader sees every step once. At any moment the folder holds either the old
+// files or all of the new one; both, if the process dies between, which readers
+// understand for the same reason.
 //
 // Each event is written at once and whole; a run that is killed leaves at most
 // a cut last record, which readers skip. Not thread-safe.

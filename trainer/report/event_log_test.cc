@@ -58,8 +58,9 @@ TEST_F(EventLogTest, GoesOnInANewFileWithWhatStillHolds) {
   const std::string old = EventFilesIn(folder_)[0];
   Write(*Open(Before3), 3, 5, 2);
   const auto files = EventFilesIn(folder_);
-  ASSERT_THAT(files, SizeIs(1));
-  EXPECT_GT(files[0], old);  // read after it by whoever watches the folder
+  ASSERT_THAT(files, SizeIs(2));
+  EXPECT_EQ(files[0], old);  // empty, and read first by whoever watches
+  EXPECT_EQ(std::filesystem::file_size(old), 0u);
   EXPECT_THAT(
       ReadScalars(folder_)["a"],
       ElementsAre(ScalarPoint{1, 1}, ScalarPoint{2, 1}, ScalarPoint{3, 2},
@@ -76,8 +77,12 @@ TEST_F(EventLogTest, LeavesEachStepOnceWhereTheOldFileStays) {
   EXPECT_THAT(
       ReadScalars(folder_)["a"],
       ElementsAre(ScalarPoint{1, 1}, ScalarPoint{2, 1}, ScalarPoint{3, 2}));
-  Write(*Open(Before3), 3, 3, 3);
-  EXPECT_THAT(EventFilesIn(folder_), SizeIs(1));
+}
+
+TEST_F(EventLogTest, RemovesWhatWasEmptyAlready) {
+  for (int i = 0; i < 4; ++i) Write(*Open(), i, i, 1);
+  EXPECT_THAT(EventFilesIn(folder_), SizeIs(2));
+  EXPECT_THAT(ReadScalars(folder_)["a"], SizeIs(4));
 }
 
 TEST_F(EventLogTest, LeavesOutWhatAKillCut) {

@@ -97,14 +97,19 @@ absl::Status JsonLinesReporter::OnStep(const StepReport& step) {
 }
 
 absl::Status JsonLinesReporter::OnEpoch(const EpochReport& epoch) {
-  return Write({
+  ordered_json line = {
       {"kind", "epoch"},
       {"split", epoch.split},
       {"epoch", epoch.epoch},
       {"step", epoch.step},
       {"metrics", JsonObject(epoch.metrics)},
       {"seconds", JsonNumber(epoch.seconds)},
-  });
+  };
+  if (!epoch.time.seconds.empty()) {
+    line["time"] = JsonObject(epoch.time.seconds);
+    line["advice"] = epoch.time.advice;
+  }
+  return Write(line);
 }
 
 absl::Status JsonLinesReporter::OnEvent(const EventReport& event) {

@@ -69,6 +69,20 @@ TEST(JsonLines, WritesTheContractsObjects) {
           R"("detail":{"path":"ckpt_latest.pth"}})"));
 }
 
+TEST(JsonLines, TellsWhereTheTimeWent) {
+  const std::string path = FreshPath();
+  EpochReport epoch = {.split = "train", .epoch = 0, .step = 9};
+  epoch.time = {.seconds = {{"data", 0.5}, {"forward", 1.5}},
+                .shares = "data 25 %, compute 75 %",
+                .advice = "raise num_workers"};
+  ASSERT_TRUE(Open(path)->OnEpoch(epoch).ok());
+  EXPECT_EQ(Lines(path)[1],
+            R"({"kind":"epoch","split":"train","epoch":0,"step":9,)"
+            R"("metrics":{},"seconds":0.0,)"
+            R"("time":{"data":0.5,"forward":1.5},)"
+            R"("advice":"raise num_workers"})");
+}
+
 TEST(JsonLines, LeavesOutStepsThatAreNotLogged) {
   const std::string path = FreshPath();
   ASSERT_TRUE(Open(path)->OnStep({.step = 1}).ok());

@@ -70,6 +70,17 @@ struct EvaluationProgress {
   int64_t batches = 0;
 };
 
+// Where an epoch's training spent its time.
+struct TimeReport {
+  // By phase: data, forward, loss, backward, synchronisation, optimizer,
+  // metrics, hooks (of all plugins), other. What took none is left out.
+  NamedValues seconds;
+  // For people: "data 41 %, compute 57 %, hooks 2 %", and the one change that
+  // would help; empty where none would help much.
+  std::string shares;
+  std::string advice;
+};
+
 // Results of a split after an epoch. The loss and its items are among the
 // metrics, named as the loss is ("CrossEntropyLoss").
 struct EpochReport {
@@ -80,6 +91,8 @@ struct EpochReport {
   double seconds = 0;
   // Of the watched metric, if this split has it and it is the best so far.
   bool is_best = false;
+  // Of the training; empty for other splits.
+  TimeReport time;
 };
 
 // Something worth a line: resume, checkpoint, skip_step, rollback, bad_sample,
