@@ -31,13 +31,21 @@ Accumulate ReadAccumulate(Params& params, bool supergradients_compat) {
 NonFinite ReadNonFinite(Params& params) {
   const std::string text = params.Text(
       "non_finite", "stop", {"stop", "skip", "rollback", "continue"});
-  if (text == "rollback") {
-    params.Fail("non_finite",
-                "non_finite: \"rollback\" is not available in this version",
-                "use \"skip\" to leave such steps out, or \"stop\"");
-  }
   if (text == "skip") return NonFinite::kSkip;
+  if (text == "rollback") return NonFinite::kRollback;
   return text == "continue" ? NonFinite::kContinue : NonFinite::kStop;
+}
+
+std::optional<LossSpikeRule> ReadLossSpike(Params& params, Problems& problems) {
+  if (!params.Has("loss_spike")) return std::nullopt;
+  Params spike(*params.Raw("loss_spike"), "training_hyperparams.loss_spike",
+               problems);
+  LossSpikeRule rule;
+  rule.deviations =
+      spike.Double("deviations", {.fallback = rule.deviations, .min = 1});
+  rule.window = spike.Int("window", {.fallback = rule.window, .min = 5});
+  spike.Finish();
+  return rule;
 }
 
 void ReadSteps(Params& params, Hyperparams& h) {
@@ -49,6 +57,7 @@ void ReadSteps(Params& params, Hyperparams& h) {
       params.Text("compat", "none", {"none", "supergradients"}) != "none";
   h.accumulate = ReadAccumulate(params, h.supergradients_compat);
   h.log_every = params.Int("log_every", {.fallback = 10, .min = 1});
+  h.state_hash_every = OptionalCount(params, "state_hash_every");
   h.lr_cooldown_epochs =
       params.Int("lr_cooldown_epochs", {.fallback = 0, .min = 0});
   h.clip_grad_norm = ClipNorm(params);
@@ -91,6 +100,7 @@ Hyperparams ReadHyperparams(const recipe::Node& recipe, Problems& problems) {
                 problems);
   Hyperparams h;
   ReadSteps(params, h);
+  h.loss_spike = ReadLossSpike(params, problems);
   ReadEvaluation(params, h);
   h.zero_weight_decay_on_bias_and_bn =
       params.Bool("zero_weight_decay_on_bias_and_bn", false);

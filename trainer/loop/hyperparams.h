@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/loop/loss_spike.h"
 #include "trainer/recipe/node.h"
 #include "trainer/recipe/problem.h"
 
@@ -35,8 +36,11 @@ enum class Accumulate { kMean, kSum };
 //             where each look waits for the device.
 //   skip:     the step is left out. Gradients are looked at, too, so that each
 //             step waits for the device.
+//   rollback: the step is left out as if its batches had never been; where the
+//             state before it was bad already, an earlier one returns
+//             (rollback.h). Looks as often as skip.
 //   continue: nothing is looked at.
-enum class NonFinite { kStop, kSkip, kContinue };
+enum class NonFinite { kStop, kSkip, kRollback, kContinue };
 
 struct Hyperparams {
   int64_t max_epochs = 0;
@@ -46,6 +50,12 @@ struct Hyperparams {
   // `compat: supergradients`: its measured behaviour, traps included (ours).
   bool supergradients_compat = false;
   int64_t log_every = 10;  // optimizer steps (ours)
+  // Which losses are taken back as `non_finite: rollback` takes back nans
+  // (ours); absent: none.
+  std::optional<LossSpikeRule> loss_spike;
+  // Optimizer steps from one digest of the whole state to the next, for
+  // --replay (ours); absent: none are made.
+  std::optional<int64_t> state_hash_every;
   // Epochs at the end that keep the rate of the last step before them.
   int64_t lr_cooldown_epochs = 0;
 
@@ -83,8 +93,7 @@ struct Hyperparams {
 };
 
 // Reads `recipe`, the whole composed tree. Appends a problem for each value of
-// a wrong type or range (max_epochs is mandatory), and for
-// `non_finite: rollback`, which needs more than the last checkpoint.
+// a wrong type or range; max_epochs is mandatory.
 Hyperparams ReadHyperparams(const recipe::Node& recipe, Problems& problems);
 
 }  // namespace slipway::loop

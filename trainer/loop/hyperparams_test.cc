@@ -36,6 +36,8 @@ TEST(Hyperparams, HaveSuperGradientsDefaults) {
   EXPECT_TRUE(h.greater_metric_to_watch_is_better);
   EXPECT_EQ(h.seed, 42u);
   EXPECT_EQ(h.log_every, 10);
+  EXPECT_FALSE(h.loss_spike.has_value());
+  EXPECT_FALSE(h.state_hash_every.has_value());
 }
 
 TEST(Hyperparams, ReadWhatIsSet) {
@@ -74,6 +76,28 @@ TEST(Hyperparams, SumGradientsUnderCompatUnlessTold) {
             Accumulate::kMean);
 }
 
+TEST(Hyperparams, ReadWhatIsALossSpike) {
+  Problems problems;
+  Node some = Node::Map(), all = Node::Map(), wrong = Node::Map();
+  some.Set("window", Node::Int(7));
+  all.Set("window", Node::Int(9));
+  all.Set("deviations", Node::Float(4.5));
+  wrong.Set("windows", Node::Int(9));
+  const auto read = [&problems](Node spike) {
+    return *ReadHyperparams(Recipe({{"max_epochs", Node::Int(1)},
+                                    {"loss_spike", std::move(spike)}}),
+                            problems)
+                .loss_spike;
+  };
+  EXPECT_EQ(read(some).window, 7);
+  EXPECT_EQ(read(some).deviations, 10);
+  EXPECT_EQ(read(all).window, 9);
+  EXPECT_EQ(read(all).deviations, 4.5);
+  EXPECT_TRUE(problems.empty()) << FormatProblems(problems);
+  read(wrong);
+  EXPECT_THAT(FormatProblems(problems), HasSubstr("did you mean \"window\"?"));
+}
+
 TEST(Hyperparams, TakeNullAsAbsent) {
   Problems problems;
   const Hyperparams h = ReadHyperparams(
@@ -95,14 +119,14 @@ TEST(Hyperparams, ReportEveryMistakeAtOnce) {
   Problems problems;
   ReadHyperparams(Recipe({{"batch_accumulate", Node::Int(0)},
                           {"accumulate", Node::String("median")},
-                          {"non_finite", Node::String("rollback")},
+                          {"non_finite", Node::String("redo")},
                           {"clip_grad_norm", Node::Int(-1)}}),
                   problems);
   const std::string text = FormatProblems(problems);
   EXPECT_THAT(text, HasSubstr("max_epochs"));
   EXPECT_THAT(text, HasSubstr("batch_accumulate"));
   EXPECT_THAT(text, HasSubstr("median"));
-  EXPECT_THAT(text, HasSubstr("\"rollback\" is not available"));
+  EXPECT_THAT(text, HasSubstr("redo"));
   EXPECT_THAT(text, HasSubstr("clip_grad_norm"));
   EXPECT_THAT(text, HasSubstr("x.yaml:4"));
   EXPECT_EQ(problems.size(), 5u) << text;

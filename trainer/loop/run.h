@@ -23,6 +23,7 @@
 #include "trainer/loop/profile.h"
 #include "trainer/loop/reporter_list.h"
 #include "trainer/loop/run_result.h"
+#include "trainer/loop/state_hash.h"
 #include "trainer/loop/step.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/loop/watched_metric.h"
@@ -88,6 +89,7 @@ struct Run {
   LossMeter train_loss{"loss"};
   ReporterList reporters;
   WatchedMetric watched;
+  std::unique_ptr<StateObserver> state_observer;  // null: nobody looks
   std::atomic<int> stop_signal = 0;
 
   // An epoch is finished when it is trained and, where that is due, validated.

@@ -131,6 +131,7 @@ class StatefulPlugin : public Plugin {
     return absl::OkStatus();
   }
   absl::Status AfterOptimizer(StepContext& context) override {
+    if (!context.step_taken()) return absl::OkStatus();
     const at::NoGradGuard no_gradients;
     const at::Tensor first = context.model().NamedParameters()[0].second;
     if (!average_.defined()) average_ = at::zeros_like(first);
@@ -153,7 +154,7 @@ class StatefulPlugin : public Plugin {
   }
   absl::Status AfterLoad(CheckpointContext& context) override {
     const auto* found = context.FindTensors("average");
-    if (found != nullptr) average_ = found->front().second.clone();
+    average_ = found != nullptr ? found->front().second.clone() : at::Tensor();
     return absl::OkStatus();
   }
   absl::StatusOr<PluginState> SaveState() override {

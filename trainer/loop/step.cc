@@ -9,6 +9,15 @@
 #include "trainer/loop/scope_stack.h"
 
 namespace slipway::loop {
+namespace {
+
+// Whether each loss and all gradients are looked at, on every device.
+bool LooksAtAll(const Hyperparams& hyperparams) {
+  return hyperparams.non_finite == NonFinite::kSkip ||
+         hyperparams.non_finite == NonFinite::kRollback;
+}
+
+}  // namespace
 
 Stepper::Stepper(TrainingState& state, HookRunner& hooks, Loss* loss,
                  const Hyperparams& hyperparams, const LrPlan& lr_plan)
@@ -22,6 +31,7 @@ absl::Status Stepper::MicroBatch(int64_t window) {
   BatchContext context(state_);
   if (state_.micro == 0) {
     window_loss_.Reset();
+    bad_step_.reset();
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kStepBegin>(context));
   }
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kMicroBegin>(context));
@@ -83,8 +93,7 @@ absl::Status Stepper::ComputeLoss() {
 // On a CPU a look costs nothing. Elsewhere each one waits for the device.
 absl::Status Stepper::CheckLoss() {
   const at::Tensor& loss = state_.loss.total;
-  const bool due = loss.is_cpu() ||
-                   hyperparams_.non_finite == NonFinite::kSkip ||
+  const bool due = loss.is_cpu() || LooksAtAll(hyperparams_) ||
                    state_.step % hyperparams_.log_every == 0;
   if (hyperparams_.non_finite == NonFinite::kContinue || !due) {
     return absl::OkStatus();
@@ -109,7 +118,9 @@ absl::Status Stepper::Backward(int64_t window) {
 
 absl::Status Stepper::FinishWindow() {
   const PhaseScope phase(timer_, Phase::kOptimizer);
+  LookForSpike();
   SLIPWAY_RETURN_IF_ERROR(PrepareGradients());
+  if (bad_step_) guards_.undo->Undo();
   SLIPWAY_RETURN_IF_ERROR(Update());
   StepContext context(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterOptimizer>(context));
@@ -119,7 +130,7 @@ absl::Status Stepper::FinishWindow() {
 }
 
 absl::Status Stepper::PrepareGradients() {
-  const bool look = hyperparams_.non_finite == NonFinite::kSkip;
+  const bool look = LooksAtAll(hyperparams_);
   std::vector<at::Tensor> gradients;
   if (look || hyperparams_.clip_grad_norm || state_.scaler != nullptr) {
     gradients = GradientsOf(*state_.optimizer);
@@ -165,6 +176,7 @@ absl::Status Stepper::Update() {
   if (take) {
     SLIPWAY_RETURN_IF_ERROR(state_.optimizer->Step(state_.learning_rates));
     ++state_.step;
+    if (guards_.spikes != nullptr) guards_.spikes->Add(WindowLoss());
   }
   if (state_.scaler != nullptr && (take || overflow_)) {
     state_.scaler->Update(overflow_);
@@ -181,6 +193,10 @@ absl::Status Stepper::NotFinite(const std::string& what) {
     state_.control.SkipStep(what);
     return absl::OkStatus();
   }
+  if (hyperparams_.non_finite == NonFinite::kRollback) {
+    TakeBack(what);
+    return absl::OkStatus();
+  }
   stopped_by_non_finite_ = true;
   return absl::FailedPreconditionError(what);
 }
@@ -188,6 +204,18 @@ absl::Status Stepper::NotFinite(const std::string& what) {
 void Stepper::set_progress(const Progress& progress) {
   windows_ = progress.windows;
   window_loss_.LoadState(progress.window_loss);
+}
+
+// The first reason is kept: what follows from it tells less.
+void Stepper::TakeBack(const std::string& what) {
+  if (!bad_step_) bad_step_ = what;
+  state_.control.SkipStep(what);
+}
+
+void Stepper::LookForSpike() {
+  if (guards_.spikes == nullptr || state_.control.skip()) return;
+  const std::optional<std::string> spike = guards_.spikes->Check(WindowLoss());
+  if (spike) TakeBack(*spike);
 }
 
 double Stepper::WindowLoss() const { return window_loss_.Compute()[0].second; }

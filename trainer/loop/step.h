@@ -14,11 +14,16 @@
 // AfterBackward, MicroEnd; then unscale, BeforeOptimizer, clip, step,
 // AfterOptimizer, StepEnd. A skipped step counts nothing: `state.step` stays.
 //
+// A bad step is one that is to be taken back (`non_finite: rollback`,
+// `loss_spike`). It ends as a skipped one, and what its window has left behind
+// is undone before AfterOptimizer; rollback.h does the rest.
+//
 // May throw c10::Error; one thread's.
 #ifndef SLIPWAY_TRAINER_LOOP_STEP_H_
 #define SLIPWAY_TRAINER_LOOP_STEP_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +31,22 @@
 #include "absl/status/status.h"
 #include "trainer/loop/hyperparams.h"
 #include "trainer/loop/loss_meter.h"
+#include "trainer/loop/loss_spike.h"
 #include "trainer/loop/lr_plan.h"
 #include "trainer/loop/phase_timer.h"
+#include "trainer/loop/window_undo.h"
 #include "trainer/plugin/hook_runner.h"
 #include "trainer/plugin/loss.h"
 #include "trainer/plugin/training_state.h"
 
 namespace slipway::loop {
+
+// What bad steps need. All is borrowed, and null where the recipe asks for
+// none.
+struct StepGuards {
+  LossSpike* spikes = nullptr;
+  WindowUndo* undo = nullptr;
+};
 
 class Stepper {
  public:
@@ -42,6 +56,9 @@ class Stepper {
 
   // Accounts for the time of each phase from now on; borrowed.
   void set_timer(PhaseTimer* timer) { timer_ = timer; }
+  // Before the first step. Where the recipe takes bad steps back, `undo` is not
+  // null.
+  void set_guards(const StepGuards& guards) { guards_ = guards; }
 
   // Trains on `state.batch`, micro-batch `state.micro` of `window`, and counts
   // `state.micro` up. Afterwards `state.prediction` and `state.loss` are this
@@ -56,6 +73,8 @@ class Stepper {
   // Waits for the device.
   double WindowLoss() const;
   const std::string& skip_reason() const { return skip_reason_; }
+  // What is bad about the window; nullopt if nothing is.
+  const std::optional<std::string>& bad_step() const { return bad_step_; }
   // Whether the last error is `non_finite: stop` at work.
   bool stopped_by_non_finite() const { return stopped_by_non_finite_; }
 
@@ -84,6 +103,8 @@ class Stepper {
   absl::Status Clip(const std::vector<at::Tensor>& gradients);
   absl::Status Update();
   absl::Status NotFinite(const std::string& what);
+  void TakeBack(const std::string& what);
+  void LookForSpike();
   void UnscaleGradients(const std::vector<at::Tensor>& gradients);
 
   TrainingState& state_;
@@ -92,10 +113,12 @@ class Stepper {
   const Hyperparams& hyperparams_;
   const LrPlan& lr_plan_;
   PhaseTimer* timer_ = nullptr;
+  StepGuards guards_;
   LossMeter window_loss_{"loss"};
   int64_t windows_ = 0;  // finished, skipped ones too
   bool overflow_ = false;
   std::string skip_reason_;
+  std::optional<std::string> bad_step_;
   bool stopped_by_non_finite_ = false;
 };
 

@@ -13,11 +13,13 @@
 #include "trainer/loop/device.h"
 #include "trainer/loop/ending.h"
 #include "trainer/loop/measure_memory.h"
+#include "trainer/loop/observing.h"
 #include "trainer/loop/random.h"
 #include "trainer/loop/reports.h"
 #include "trainer/loop/restoring.h"
 #include "trainer/loop/resuming.h"
 #include "trainer/loop/return_if_error.h"
+#include "trainer/loop/rollback.h"
 #include "trainer/loop/run.h"
 #include "trainer/loop/saving.h"
 #include "trainer/loop/setup.h"
@@ -35,7 +37,10 @@ double SecondsSince(Clock::time_point start) {
 
 constexpr char kNonFiniteHint[] =
     "lower the learning rate (initial_lr), clip the gradients "
-    "(clip_grad_norm: 1.0), or leave such steps out (non_finite: skip)";
+    "(clip_grad_norm: 1.0), or take such steps back (non_finite: rollback)";
+constexpr char kGaveUpHint[] =
+    "lower the learning rate (initial_lr), clip the gradients "
+    "(clip_grad_norm: 1.0), and look at the batches that metrics.jsonl names";
 
 // The loop itself, from the first epoch to the last.
 class Fit {
@@ -47,6 +52,7 @@ class Fit {
         hooks_(run.hooks()),
         stepper_(*run.stepper) {
     stepper_.set_timer(run.timer.get());
+    if (Rollback::IsWanted(h_)) rollback_.emplace(run);
   }
 
   absl::Status Train() {
@@ -58,6 +64,7 @@ class Fit {
     BeginAveraging(run_);
     FitContext context(state_);
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kFitBegin>(context));
+    SLIPWAY_RETURN_IF_ERROR(ObserveBegin(run_));
     while (run_.finished_epochs < h_.max_epochs && !Stopping()) {
       SLIPWAY_RETURN_IF_ERROR(OneEpoch());
     }
@@ -65,6 +72,7 @@ class Fit {
       SLIPWAY_RETURN_IF_ERROR(SaveLatest(run_));
     }
     SLIPWAY_RETURN_IF_ERROR(FinishSaves(run_));
+    SLIPWAY_RETURN_IF_ERROR(ObserveEnd(run_));
     if (run_.stop_signal == 0) SLIPWAY_RETURN_IF_ERROR(Average());
     TellTrace(run_.profiler.Finish());
     return hooks_.Run<Hook::kFitEnd>(context);
@@ -109,12 +117,14 @@ class Fit {
 
   absl::Status TrainEpoch() {
     SLIPWAY_RETURN_IF_ERROR(BeginEpoch());
+    if (rollback_) rollback_->EpochBegan();
     std::unique_ptr<data::Epoch> batches =
         run_.parts.train_loader->Begin(state_.epoch, run_.batches_done);
     StepReporter reporter(run_, *batches);
     bool stalled = false;
     while (run_.batches_done < state_.batches_per_epoch && !StopsHere()) {
       if (state_.micro == 0) TellTrace(run_.profiler.BeforeStep(state_.step));
+      if (rollback_) SLIPWAY_RETURN_IF_ERROR(rollback_->BeforeBatch());
       SLIPWAY_RETURN_IF_ERROR(Fetch(*batches, &stalled));
       if (stalled) break;
       SLIPWAY_RETURN_IF_ERROR(OneBatch());
@@ -207,19 +217,31 @@ class Fit {
   absl::Status OneStep(StepReporter& reporter) {
     const absl::Status status = stepper_.FinishWindow();
     if (!status.ok()) return StepFailed(status);
-    if (state_.step_taken) {
+    if (stepper_.bad_step()) {
+      SLIPWAY_RETURN_IF_ERROR(TakeBack());
+    } else if (state_.step_taken) {
       reporter.Report([this] { return stepper_.WindowLoss(); });
     } else {
       TellEvent(run_, "skip_step", {{"reason", stepper_.skip_reason()}});
     }
+    SLIPWAY_RETURN_IF_ERROR(ObserveStep(run_));
     return HonourRequests();
+  }
+
+  absl::Status TakeBack() {
+    const absl::Status status = rollback_->TakeBack(*stepper_.bad_step());
+    return rollback_->gave_up() ? EndNonFinite(status, kGaveUpHint) : status;
   }
 
   absl::Status StepFailed(const absl::Status& status) {
     if (!stepper_.stopped_by_non_finite()) return status;
+    return EndNonFinite(status, kNonFiniteHint);
+  }
+
+  absl::Status EndNonFinite(const absl::Status& status, const char* hint) {
     TellEvent(run_, "non_finite", {{"message", std::string(status.message())}});
     run_.result.exit_reason = ExitReason::kNonFinite;
-    return Failed(run_, "non_finite", status, kNonFiniteHint);
+    return Failed(run_, "non_finite", status, hint);
   }
 
   // Tells what was saved meanwhile, and does what hooks asked for in this step.
@@ -296,6 +318,7 @@ class Fit {
   const Hyperparams& h_;
   HookRunner& hooks_;
   Stepper& stepper_;
+  std::optional<Rollback> rollback_;
   int64_t window_ = 0;  // micro-batches of the current one
   bool is_best_ = false;
 };
@@ -353,6 +376,10 @@ RunResult Trainer::Fit() {
   const absl::Status status = TrainGuarded(*run_);
   EndRun(*run_, status, run_->SecondsSoFar());
   return run_->result;
+}
+
+void Trainer::ObserveState(std::unique_ptr<StateObserver> observer) {
+  run_->state_observer = std::move(observer);
 }
 
 bool Trainer::Resume(const Checkpoint& checkpoint, const ResumeOptions& options,

@@ -42,6 +42,7 @@
 #include "trainer/loop/memory_plan.h"
 #include "trainer/loop/profiled_steps.h"
 #include "trainer/loop/run_result.h"
+#include "trainer/loop/state_hash.h"
 #include "trainer/nn/module.h"
 #include "trainer/plan/plan.h"
 #include "trainer/plugin/hook_runner.h"
@@ -121,6 +122,10 @@ class Trainer {
 
   // Before Fit only.
   void AddReporter(std::unique_ptr<Reporter> reporter);
+
+  // Shows hashes of the whole state to `observer`, which says when it looks.
+  // Before Fit only.
+  void ObserveState(std::unique_ptr<StateObserver> observer);
 
   // Puts the training where `checkpoint` was written, before Fit. False if and
   // only if `problems` gained an error, which lists all that does not fit; the

@@ -125,6 +125,10 @@ constexpr KeyRule kTraining[] = {
     OneOf("training_hyperparams.non_finite", "stop skip rollback continue"),
     OneOf("training_hyperparams.compat", "none supergradients"),
     Range("training_hyperparams.log_every", kInt, 1),
+    {"training_hyperparams.loss_spike", kSection},
+    Range("training_hyperparams.loss_spike.deviations", kNumber, 1),
+    Range("training_hyperparams.loss_spike.window", kInt, 5),
+    Range("training_hyperparams.state_hash_every", kInt, 1),
 
     // Length.
     Range("training_hyperparams.max_epochs", kInt, 1),

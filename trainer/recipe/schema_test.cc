@@ -311,7 +311,7 @@ TEST(SchemaTable, IsConsistent) {
       if (rule->types == kSection) open.push_back(path);
     }
   }
-  EXPECT_EQ(sections, 7u);
+  EXPECT_EQ(sections, 8u);
 }
 
 TEST(SchemaTable, FindsKeysByPathAndByName) {
