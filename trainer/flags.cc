@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "trainer/flag_set.h"
@@ -25,6 +26,7 @@ struct RawFlags {
   std::string recipe_path;
   std::string plugin_path;
   std::string profile;
+  std::string until;
 };
 
 FlagSet Table(Flags& flags, RawFlags& raw) {
@@ -52,6 +54,10 @@ FlagSet Table(Flags& flags, RawFlags& raw) {
              &flags.progress, {"auto", "bar", "lines", "none"});
   table.Switch("plugin_profile", "show the time spent in each plugin's hooks",
                &flags.plugin_profile);
+  table.Text("replay", "RUN_DIR",
+             "run that run again and compare its state, step by step",
+             &flags.replay);
+  table.Text("until", "STEP", "where --replay ends", &raw.until);
   table.Text("profile", "N|A-B",
              "a trace of N steps, or of the steps A to B, for chrome://tracing",
              &raw.profile);
@@ -70,6 +76,30 @@ void Fail(std::string message, std::string hint, Problems& problems) {
   problems.push_back(std::move(problem));
 }
 
+void ReadReplay(const RawFlags& raw, Flags& flags, Problems& problems) {
+  if (!raw.until.empty()) {
+    int64_t step = 0;
+    if (flags.replay.empty()) {
+      Fail("--until without --replay", "name the run: --replay=RUN_DIR",
+           problems);
+    } else if (!absl::SimpleAtoi(raw.until, &step) || step < 0) {
+      Fail(absl::StrCat("--until is \"", raw.until, "\", which is no step"),
+           "give a number of optimizer steps from 0", problems);
+    }
+    flags.until = step;
+  }
+  if (flags.replay.empty()) return;
+  if (!flags.recipe.empty()) {
+    Fail("--replay and --recipe exclude each other",
+         "a replay takes the recipe.yaml of the run", problems);
+  }
+  if (!flags.run_dir.empty()) {
+    Fail("--replay and --run_dir exclude each other", "a replay writes nothing",
+         problems);
+  }
+  flags.recipe = absl::StrCat(flags.replay, "/recipe.yaml");
+}
+
 }  // namespace
 
 Flags ParseFlags(const std::vector<std::string>& arguments,
@@ -85,6 +115,7 @@ Flags ParseFlags(const std::vector<std::string>& arguments,
          "give a number of steps, such as 10, or a range, such as 5-15",
          problems);
   }
+  ReadReplay(raw, flags, problems);
   if (flags.recipe.empty() && !flags.help) {
     Fail("no recipe", "name one: --recipe=digits_resnet (--help lists them)",
          problems);

@@ -8,6 +8,7 @@
 #ifndef SLIPWAY_TRAINER_FLAGS_H_
 #define SLIPWAY_TRAINER_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ struct Flags {
   bool dry_run = false;
   bool plugin_profile = false;
   std::optional<loop::ProfiledSteps> profile;
+  // The folder of a run to run again, whose recipe.yaml is then `recipe`;
+  // empty: none.
+  std::string replay;
+  std::optional<int64_t> until;  // a step of that run
   // `a.b=c`, `+a.b=c`, `~a.b`, `group=choice`, in order.
   std::vector<std::string> overrides;
 };

@@ -35,6 +35,11 @@ TEST(Flags, RefuseWhatTheyDoNotKnow) {
       {{"--recipe=x", "--device=tpu"}, "it is one of auto, cpu, cuda"},
       {{"--recipe=x", "--print_recipe=toml"}, "it is one of yaml, json"},
       {{"--recipe=x", "--profile=ten"}, "--profile=ten: these are no steps"},
+      {{"--recipe=x", "--replay=run"}, "--replay and --recipe exclude"},
+      {{"--replay=run", "--run_dir=y"}, "--replay and --run_dir exclude"},
+      {{"--replay=run", "--until=half"}, "--until is \"half\""},
+      {{"--replay=run", "--until=-1"}, "--until is \"-1\""},
+      {{"--recipe=x", "--until=3"}, "--until without --replay"},
   };
   for (const WrongCase& c : cases) {
     Problems problems;
@@ -42,6 +47,14 @@ TEST(Flags, RefuseWhatTheyDoNotKnow) {
     EXPECT_EQ(problems.size(), 1u) << c.message;
     EXPECT_THAT(FormatProblems(problems), HasSubstr(c.message));
   }
+}
+
+TEST(Flags, TakeTheRecipeOfARunThatIsReplayed) {
+  Problems problems;
+  const Flags flags = ParseFlags({"--replay=runs/1", "--until=30"}, problems);
+  EXPECT_EQ(FormatProblems(problems), "");
+  EXPECT_EQ(flags.recipe, "runs/1/recipe.yaml");
+  EXPECT_EQ(flags.until, 30);
 }
 
 TEST(Flags, NeedNoRecipeForHelp) {

@@ -28,6 +28,7 @@
 #include "trainer/recipe/compose.h"
 #include "trainer/recipe/search.h"
 #include "trainer/recipe_request.h"
+#include "trainer/replay.h"
 #include "trainer/report/console.h"
 #include "trainer/resume.h"
 #include "trainer/run_files.h"
@@ -130,6 +131,21 @@ int Train(const Flags& flags, const recipe::Node& recipe,
   return result.exit_code;
 }
 
+// The states of the run that is to be replayed, if one is; `request` then
+// begins where that run did.
+std::optional<ReplayLog> PrepareReplay(const Flags& flags,
+                                       recipe::Request& request,
+                                       Problems& problems) {
+  if (flags.replay.empty() || HasErrors(problems)) return std::nullopt;
+  std::optional<ReplayLog> log =
+      OpenReplay(flags.replay, flags.until, problems);
+  if (!log) return log;
+  for (const std::string& text : ReplayOverrides(*log)) {
+    request.overrides.push_back(text);
+  }
+  return log;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   // Until there is a trainer to take it.
   static std::atomic<int> signal = 0;
@@ -138,8 +154,9 @@ int Main(const std::vector<std::string>& arguments) {
   const Flags flags = ParseFlags(arguments, problems);
   const Locations here =
       FindLocations(ExecutablePath(), std::getenv("RUNFILES_DIR"));
-  const recipe::Request request = RecipeRequest(flags, here);
+  recipe::Request request = RecipeRequest(flags, here);
   if (flags.help) return Help(recipe::SearchPathOf(request));
+  std::optional<ReplayLog> log = PrepareReplay(flags, request, problems);
   if (HasErrors(problems)) return Refuse(problems);
 
   std::optional<recipe::Composed> composed = recipe::Compose(request, problems);
@@ -156,8 +173,10 @@ int Main(const std::vector<std::string>& arguments) {
   }
 
   const RunFolderRequest folder = FolderRequest(flags, *composed);
-  const std::optional<RunPlace> place =
-      FindRunPlace(composed->recipe, folder, absl::Now(), problems);
+  std::optional<RunPlace> place;
+  if (!log) {
+    place = FindRunPlace(composed->recipe, folder, absl::Now(), problems);
+  }
   prepare.recipe = composed->recipe;
   prepare.recipe_name = flags.recipe;
   prepare.device = flags.device;
@@ -175,6 +194,15 @@ int Main(const std::vector<std::string>& arguments) {
     return DryRun(composed->recipe, *prepared, flags.format);
   }
   if (Stopped(signal)) return 128 + signal;
+  if (log) {
+    std::cerr << FormatProblems(problems);
+    signals.Retarget(prepared->trainer->stop_signal());
+    const int exit_code =
+        Replay(*std::move(log), *prepared->trainer, std::cerr);
+    // The trainer's own goes with it.
+    signals.Retarget(signal);
+    return exit_code;
+  }
   if (!TakeUp(*place, composed->recipe, prepared->plan, *prepared->trainer,
               problems)) {
     return Refuse(problems);
@@ -183,7 +211,6 @@ int Main(const std::vector<std::string>& arguments) {
   if (Stopped(signal)) return 128 + signal;
   const int exit_code =
       Train(flags, composed->recipe, folder, *place, *prepared, signals);
-  // The trainer's own goes with it.
   signals.Retarget(signal);
   return exit_code;
 }

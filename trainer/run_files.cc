@@ -1,16 +1,29 @@
 #include "trainer/run_files.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "trainer/cut_metrics.h"
+#include "trainer/replay_log.h"
 #include "trainer/report/json_lines.h"
 #include "trainer/report/tensorboard.h"
 
 namespace slipway {
 namespace {
+
+absl::Status WriteStates(const std::string& run_dir, loop::Trainer& trainer) {
+  const std::optional<int64_t> every = trainer.hyperparams().state_hash_every;
+  if (!every) return absl::OkStatus();
+  auto writer =
+      ReplayLogWriter::Open(ReplayLogPath(run_dir, /*rank=*/0),
+                            ReplayEnvironment(trainer.model()), *every);
+  if (!writer.ok()) return writer.status();
+  trainer.ObserveState(*std::move(writer));
+  return absl::OkStatus();
+}
 
 // As in SuperGradients, it is watched unless the recipe says no.
 bool WatchesTheSystem(const recipe::Node& recipe) {
@@ -54,7 +67,7 @@ absl::Status StartRunFolder(const RunPlace& place,
                          .monitor_system = WatchesTheSystem(recipe)}));
   trainer.AddReporter(std::make_unique<ResultReporter>(
       absl::StrCat(place.dir, "/result.json"), *std::move(lock)));
-  return absl::OkStatus();
+  return WriteStates(place.dir, trainer);
 }
 
 }  // namespace slipway

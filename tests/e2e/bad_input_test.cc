@@ -68,6 +68,8 @@ std::vector<Case> Cases() {
        {digits, "training_hyperparams.non_finite=rollbak"}},
       {"a loss spike of another shape",
        {digits, "++training_hyperparams.loss_spike={factor: 3, window: 2}"}},
+      {"a replay of nothing", {"--replay=nowhere"}},
+      {"a replay of a recipe", {digits, "--replay=nowhere", "--until=x"}},
       {"several mistakes",
        {digits, "lr=-1", "+training_hyperparams.sead=1", "+plugins.emma={}"}},
       {"a cycle of recipes", {own, "--recipe=cycle_a"}},

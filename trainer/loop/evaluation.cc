@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ATen/core/grad_mode.h"
+#include "trainer/checkpoint/fault_point.h"
 #include "trainer/loop/device.h"
 #include "trainer/loop/loss_meter.h"
 #include "trainer/loop/return_if_error.h"
@@ -67,6 +68,7 @@ class Pass {
       state_.batch = **std::move(batch);
       SLIPWAY_RETURN_IF_ERROR(OneBatch());
       ++done;
+      FaultPoint("evaluation_batch");
       if (evaluation_.progress) {
         result.complete = evaluation_.progress(done, batches);
       }

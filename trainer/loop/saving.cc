@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/fault_point.h"
 #include "trainer/loop/averaging.h"
 #include "trainer/loop/capturing.h"
 #include "trainer/loop/ending.h"
@@ -81,6 +82,7 @@ bool Saves(const Run& run) {
 void TellFile(Run& run, const PendingFile& pending) {
   if (pending.file == run.hyperparams().ckpt_name) {
     run.result.latest_checkpoint = pending.file;
+    FaultPoint("save_after");
   } else if (pending.file == run.hyperparams().ckpt_best_name) {
     run.result.best_checkpoint = pending.file;
   }
@@ -121,6 +123,7 @@ absl::Status SaveBest(Run& run) {
 }
 
 absl::Status SaveAfterEpoch(Run& run, bool is_best) {
+  FaultPoint("epoch_end");
   if (!Saves(run)) return absl::OkStatus();
   std::vector<std::string> files;
   if (is_best) files.push_back(run.hyperparams().ckpt_best_name);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/checkpoint/fault_point.h"
 #include "trainer/loop/gradients.h"
 #include "trainer/loop/return_if_error.h"
 #include "trainer/loop/scope_stack.h"
@@ -42,6 +43,7 @@ absl::Status Stepper::MicroBatch(int64_t window) {
   GradientContext gradients(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kMicroEnd>(gradients));
   ++state_.micro;
+  FaultPoint("micro_batch");
   return absl::OkStatus();
 }
 
@@ -126,6 +128,7 @@ absl::Status Stepper::FinishWindow() {
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterOptimizer>(context));
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kStepEnd>(context));
   state_.micro = 0;
+  FaultPoint("step");
   return absl::OkStatus();
 }
 
