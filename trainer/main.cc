@@ -146,6 +146,24 @@ std::optional<ReplayLog> PrepareReplay(const Flags& flags,
   return log;
 }
 
+int RunAgain(ReplayLog log, Prepared& prepared, loop::StopSignals& signals,
+             const Problems& problems) {
+  std::cerr << FormatProblems(problems);
+  signals.Retarget(prepared.trainer->stop_signal());
+  return Replay(std::move(log), *prepared.trainer, std::cerr);
+}
+
+int Start(const Flags& flags, const recipe::Composed& composed,
+          const RunFolderRequest& folder, const RunPlace& place,
+          Prepared& prepared, loop::StopSignals& signals, Problems& problems) {
+  if (!TakeUp(place, composed.recipe, prepared.plan, *prepared.trainer,
+              problems)) {
+    return Refuse(problems);
+  }
+  std::cerr << FormatProblems(problems);
+  return Train(flags, composed.recipe, folder, place, prepared, signals);
+}
+
 int Main(const std::vector<std::string>& arguments) {
   // Until there is a trainer to take it.
   static std::atomic<int> signal = 0;
@@ -194,23 +212,11 @@ int Main(const std::vector<std::string>& arguments) {
     return DryRun(composed->recipe, *prepared, flags.format);
   }
   if (Stopped(signal)) return 128 + signal;
-  if (log) {
-    std::cerr << FormatProblems(problems);
-    signals.Retarget(prepared->trainer->stop_signal());
-    const int exit_code =
-        Replay(*std::move(log), *prepared->trainer, std::cerr);
-    // The trainer's own goes with it.
-    signals.Retarget(signal);
-    return exit_code;
-  }
-  if (!TakeUp(*place, composed->recipe, prepared->plan, *prepared->trainer,
-              problems)) {
-    return Refuse(problems);
-  }
-  std::cerr << FormatProblems(problems);
-  if (Stopped(signal)) return 128 + signal;
   const int exit_code =
-      Train(flags, composed->recipe, folder, *place, *prepared, signals);
+      log ? RunAgain(*std::move(log), *prepared, signals, problems)
+          : Start(flags, *composed, folder, *place, *prepared, signals,
+                  problems);
+  // The trainer's own goes with it.
   signals.Retarget(signal);
   return exit_code;
 }
