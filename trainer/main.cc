@@ -146,22 +146,22 @@ std::optional<ReplayLog> PrepareReplay(const Flags& flags,
   return log;
 }
 
-int RunAgain(ReplayLog log, Prepared& prepared, loop::StopSignals& signals,
-             const Problems& problems) {
-  std::cerr << FormatProblems(problems);
-  signals.Retarget(prepared.trainer->stop_signal());
-  return Replay(std::move(log), *prepared.trainer, std::cerr);
-}
-
+// A run, or one again whose states are `log`: that, too, begins at the
+// checkpoint which it took up.
 int Start(const Flags& flags, const recipe::Composed& composed,
           const RunFolderRequest& folder, const RunPlace& place,
-          Prepared& prepared, loop::StopSignals& signals, Problems& problems) {
+          std::optional<ReplayLog> log, Prepared& prepared,
+          loop::StopSignals& signals, Problems& problems) {
   if (!TakeUp(place, composed.recipe, prepared.plan, *prepared.trainer,
               problems)) {
     return Refuse(problems);
   }
   std::cerr << FormatProblems(problems);
-  return Train(flags, composed.recipe, folder, place, prepared, signals);
+  if (!log) {
+    return Train(flags, composed.recipe, folder, place, prepared, signals);
+  }
+  signals.Retarget(prepared.trainer->stop_signal());
+  return Replay(*std::move(log), *prepared.trainer, std::cerr);
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -191,15 +191,14 @@ int Main(const std::vector<std::string>& arguments) {
   }
 
   const RunFolderRequest folder = FolderRequest(flags, *composed);
-  std::optional<RunPlace> place;
-  if (!log) {
-    place = FindRunPlace(composed->recipe, folder, absl::Now(), problems);
-  }
+  const std::optional<RunPlace> place =
+      FindRunPlace(composed->recipe, folder, absl::Now(), problems);
   prepare.recipe = composed->recipe;
   prepare.recipe_name = flags.recipe;
   prepare.device = flags.device;
   if (place) {
-    prepare.run_dir = place->dir;
+    // A replay writes nothing.
+    if (!log) prepare.run_dir = place->dir;
     prepare.resumes = !place->checkpoint.empty();
   }
   std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
@@ -212,10 +211,8 @@ int Main(const std::vector<std::string>& arguments) {
     return DryRun(composed->recipe, *prepared, flags.format);
   }
   if (Stopped(signal)) return 128 + signal;
-  const int exit_code =
-      log ? RunAgain(*std::move(log), *prepared, signals, problems)
-          : Start(flags, *composed, folder, *place, *prepared, signals,
-                  problems);
+  const int exit_code = Start(flags, *composed, folder, *place, std::move(log),
+                              *prepared, signals, problems);
   // The trainer's own goes with it.
   signals.Retarget(signal);
   return exit_code;

@@ -32,6 +32,7 @@
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/previous.h"
 #include "trainer/flag_set.h"
 #include "trainer/locations.h"
 #include "trainer/loop/state_hash.h"
@@ -255,7 +256,10 @@ class Verification {
   }
 
   static absl::StatusOr<Checkpoint> Latest(const std::string& run) {
-    return ReadCheckpoint(run + "/ckpt_latest.pth");
+    absl::StatusOr<FoundCheckpoint> found =
+        ReadCheckpointOrPrevious(run + "/ckpt_latest.pth");
+    if (!found.ok()) return found.status();
+    return std::move(found->checkpoint);
   }
 
   // As the run's recipe says, whoever set it.
