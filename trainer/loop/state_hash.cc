@@ -45,6 +45,9 @@ std::string ResultsText(const Checkpoint& checkpoint) {
                                   MeanText(checkpoint.loop.window_loss), "\n",
                                   checkpoint.loop.skip_reason);
   for (const auto& [split, metrics] : checkpoint.metrics) {
+    // Told, and never used: after a stop in the middle of an epoch they are
+    // those of its first part, which no uninterrupted run tells.
+    if (split == "train") continue;
     for (const auto& [name, value] : metrics) {
       absl::StrAppend(&text, "\n", split, " ", name, " ", Bits(value));
     }

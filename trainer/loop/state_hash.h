@@ -28,8 +28,8 @@ namespace slipway::loop {
 
 // Name and digest (32 hex digits) of each part, in a fixed order: a part per
 // tensor, named as VisitTensors does; "rng/<rank>"; "place" (sampler, steps and
-// epochs); "results" (metrics, the best value, means so far); "plugins/<id>"
-// for the values in a plugin's state.
+// epochs); "results" (means so far, the validation's metrics, the best value);
+// "plugins/<id>" for the values in a plugin's state.
 using StateHashes = std::vector<std::pair<std::string, std::string>>;
 
 // Where and what a training is.
