@@ -12,6 +12,7 @@
 #include "trainer/loop/ending.h"
 #include "trainer/loop/reports.h"
 #include "trainer/loop/return_if_error.h"
+#include "trainer/nn/state_dict.h"
 #include "trainer/report/json_lines.h"
 
 namespace slipway::loop {
@@ -51,13 +52,18 @@ void Remove(const fs::path& path) {
   fs::remove(path, error);  // a file too many does no harm
 }
 
-// False for a file that is none of ours, of another metric, or of an epoch that
-// comes again.
+// False for a file that is none of ours, of another metric or model, or of an
+// epoch that comes again.
 bool Enter(Run& run, const fs::path& path) {
   const std::optional<int64_t> epoch = EpochOf(path);
   if (!epoch || *epoch > run.finished_epochs) return false;
   const absl::StatusOr<Checkpoint> model = ReadCheckpoint(path.string());
   if (!model.ok() || !model->best || model->best->name != run.watched.name()) {
+    return false;
+  }
+  // A resume that is not strict may have changed it.
+  if (!nn::CompareStateDicts(run.parts.model->StateDict(), model->net)
+           .exact()) {
     return false;
   }
   run.average.best.Add({.epoch = *epoch, .value = model->best->value});
