@@ -164,4 +164,12 @@ std::vector<std::string> FlagSet::Names() const {
   return names;
 }
 
+void RefuseArgument(std::string message, std::string hint, Problems& problems) {
+  Problem problem;
+  problem.kind = "value";
+  problem.message = std::move(message);
+  problem.hint = std::move(hint);
+  problems.push_back(std::move(problem));
+}
+
 }  // namespace slipway

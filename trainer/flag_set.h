@@ -55,6 +55,10 @@ class FlagSet {
   std::vector<Flag> flags_;
 };
 
+// Appends an error about what Parse cannot judge: a value that is no number,
+// flags that exclude each other.
+void RefuseArgument(std::string message, std::string hint, Problems& problems);
+
 }  // namespace slipway
 
 #endif  // SLIPWAY_TRAINER_FLAG_SET_H_

@@ -1,7 +1,5 @@
 #include "trainer/flags.h"
 
-#include <utility>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -68,34 +66,27 @@ std::vector<std::string> Folders(const std::string& path) {
   return absl::StrSplit(path, ':', absl::SkipEmpty());
 }
 
-void Fail(std::string message, std::string hint, Problems& problems) {
-  Problem problem;
-  problem.kind = "value";
-  problem.message = std::move(message);
-  problem.hint = std::move(hint);
-  problems.push_back(std::move(problem));
-}
-
 void ReadReplay(const RawFlags& raw, Flags& flags, Problems& problems) {
   if (!raw.until.empty()) {
     int64_t step = 0;
     if (flags.replay.empty()) {
-      Fail("--until without --replay", "name the run: --replay=RUN_DIR",
-           problems);
+      RefuseArgument("--until without --replay",
+                     "name the run: --replay=RUN_DIR", problems);
     } else if (!absl::SimpleAtoi(raw.until, &step) || step < 0) {
-      Fail(absl::StrCat("--until is \"", raw.until, "\", which is no step"),
-           "give a number of optimizer steps from 0", problems);
+      RefuseArgument(
+          absl::StrCat("--until is \"", raw.until, "\", which is no step"),
+          "give a number of optimizer steps from 0", problems);
     }
     flags.until = step;
   }
   if (flags.replay.empty()) return;
   if (!flags.recipe.empty()) {
-    Fail("--replay and --recipe exclude each other",
-         "a replay takes the recipe.yaml of the run", problems);
+    RefuseArgument("--replay and --recipe exclude each other",
+                   "a replay takes the recipe.yaml of the run", problems);
   }
   if (!flags.run_dir.empty()) {
-    Fail("--replay and --run_dir exclude each other", "a replay writes nothing",
-         problems);
+    RefuseArgument("--replay and --run_dir exclude each other",
+                   "a replay writes nothing", problems);
   }
   flags.recipe = absl::StrCat(flags.replay, "/recipe.yaml");
 }
@@ -111,14 +102,16 @@ Flags ParseFlags(const std::vector<std::string>& arguments,
   flags.plugin_path = Folders(raw.plugin_path);
   flags.profile = loop::ParseProfiledSteps(raw.profile);
   if (!raw.profile.empty() && !flags.profile) {
-    Fail(absl::StrCat("--profile=", raw.profile, ": these are no steps"),
-         "give a number of steps, such as 10, or a range, such as 5-15",
-         problems);
+    RefuseArgument(
+        absl::StrCat("--profile=", raw.profile, ": these are no steps"),
+        "give a number of steps, such as 10, or a range, such as 5-15",
+        problems);
   }
   ReadReplay(raw, flags, problems);
   if (flags.recipe.empty() && !flags.help) {
-    Fail("no recipe", "name one: --recipe=digits_resnet (--help lists them)",
-         problems);
+    RefuseArgument("no recipe",
+                   "name one: --recipe=digits_resnet (--help lists them)",
+                   problems);
   }
   return flags;
 }

@@ -90,31 +90,23 @@ FlagSet Table(Settings& settings) {
   return table;
 }
 
-void Fail(std::string message, std::string hint, Problems& problems) {
-  Problem problem;
-  problem.kind = "value";
-  problem.message = std::move(message);
-  problem.hint = std::move(hint);
-  problems.push_back(std::move(problem));
-}
-
 Settings ReadSettings(const std::vector<std::string>& arguments,
                       Problems& problems) {
   Settings settings;
   settings.overrides = Table(settings).Parse(arguments, problems);
   if (!absl::SimpleAtoi(settings.rounds, &settings.random_rounds) ||
       settings.random_rounds < 0) {
-    Fail(absl::StrCat("--rounds is \"", settings.rounds, "\""),
-         "give the number of random interruptions, from 0", problems);
+    RefuseArgument(absl::StrCat("--rounds is \"", settings.rounds, "\""),
+                   "give the number of random interruptions, from 0", problems);
   }
   if (settings.seed.empty()) {
     settings.random_seed = std::random_device()();
   } else if (!absl::SimpleAtoi(settings.seed, &settings.random_seed)) {
-    Fail(absl::StrCat("--seed is \"", settings.seed, "\""),
-         "give a whole number from 0", problems);
+    RefuseArgument(absl::StrCat("--seed is \"", settings.seed, "\""),
+                   "give a whole number from 0", problems);
   }
   if (settings.recipe.empty()) {
-    Fail("no recipe", "name one: --recipe=digits_resnet", problems);
+    RefuseArgument("no recipe", "name one: --recipe=digits_resnet", problems);
   }
   return settings;
 }

@@ -67,6 +67,19 @@ std::string Verdict(const MemoryPlan& plan) {
                       plan.largest_batch, "\n");
 }
 
+// What is held, and their sum last.
+std::vector<std::pair<std::string, int64_t>> Parts(const MemoryPlan& plan) {
+  return {{"parameters", plan.parameters},
+          {"buffers", plan.buffers},
+          {"gradients", plan.gradients},
+          {"optimizer", plan.optimizer},
+          {"plugins", plan.plugins},
+          {"activations", plan.activations},
+          {"loader", plan.loader},
+          {"process", plan.process},
+          {"total", plan.total}};
+}
+
 }  // namespace
 
 void FitBatch(MemoryPlan& plan) {
@@ -93,35 +106,20 @@ Json ToJson(const MemoryPlan& plan) {
   const auto known = [&plan](int64_t value) {
     return plan.available == 0 ? Json() : Json(value);
   };
-  return {{"parameters", plan.parameters},
-          {"buffers", plan.buffers},
-          {"gradients", plan.gradients},
-          {"optimizer", plan.optimizer},
-          {"plugins", plan.plugins},
-          {"activations", plan.activations},
-          {"loader", plan.loader},
-          {"process", plan.process},
-          {"total", plan.total},
-          {"available", known(plan.available)},
-          {"batch_size", plan.batch_size},
-          {"per_sample", plan.per_sample},
-          {"largest_batch", known(plan.largest_batch)},
-          {"measured", std::move(measured)},
-          {"seconds", plan.seconds}};
+  Json json;
+  for (const auto& [name, bytes] : Parts(plan)) json[name] = bytes;
+  json["available"] = known(plan.available);
+  json["batch_size"] = plan.batch_size;
+  json["per_sample"] = plan.per_sample;
+  json["largest_batch"] = known(plan.largest_batch);
+  json["measured"] = std::move(measured);
+  json["seconds"] = plan.seconds;
+  return json;
 }
 
 std::string FormatMemoryPlan(const MemoryPlan& plan) {
   std::string table;
-  for (const auto& [name, bytes] : std::vector<std::pair<std::string, int64_t>>{
-           {"parameters", plan.parameters},
-           {"buffers", plan.buffers},
-           {"gradients", plan.gradients},
-           {"optimizer", plan.optimizer},
-           {"plugins", plan.plugins},
-           {"activations", plan.activations},
-           {"loader", plan.loader},
-           {"process", plan.process},
-           {"total", plan.total}}) {
+  for (const auto& [name, bytes] : Parts(plan)) {
     if (bytes == 0) continue;
     absl::StrAppend(&table, absl::StrFormat("  %-12s", name), Bytes(bytes),
                     "\n");

@@ -32,35 +32,29 @@ runs. A run that still goes on is reported as far as it is.
 
 )";
 
-void Fail(std::string message, std::string hint, Problems& problems) {
-  Problem problem;
-  problem.kind = "value";
-  problem.message = std::move(message);
-  problem.hint = std::move(hint);
-  problems.push_back(std::move(problem));
-}
-
 std::vector<RunData> ReadAll(const std::vector<std::string>& folders,
                              Problems& problems) {
   std::vector<RunData> runs;
   if (folders.empty()) {
-    Fail("no run", "name the folder of one, such as checkpoints/digits/latest",
-         problems);
+    RefuseArgument("no run",
+                   "name the folder of one, such as checkpoints/digits/latest",
+                   problems);
   }
   for (const std::string& folder : folders) {
     const std::vector<std::string> found = FindRuns(folder);
     if (found.empty()) {
-      Fail(absl::StrCat("\"", folder, "\" holds no run"),
-           "a run's folder has a metrics.jsonl, an experiment's has folders "
-           "RUN_...",
-           problems);
+      RefuseArgument(
+          absl::StrCat("\"", folder, "\" holds no run"),
+          "a run's folder has a metrics.jsonl, an experiment's has folders "
+          "RUN_...",
+          problems);
     }
     for (const std::string& path : found) {
       absl::StatusOr<RunData> run = ReadRun(path);
       if (run.ok()) {
         runs.push_back(*std::move(run));
       } else {
-        Fail(std::string(run.status().message()), "", problems);
+        RefuseArgument(std::string(run.status().message()), "", problems);
       }
     }
   }
