@@ -2,8 +2,9 @@
 """Counts what `bazel test` printed: test_summary.py STEP...
 
 For each STEP it reads STEP.log, the output, and STEP.status, "SECONDS EXIT".
-It prints a line about each, then 'N passed, N failed' as the last line. Its own
-exit code is 0 only where every step ended well and something was tested.
+It prints a line about each, with the names of what failed, then 'N passed, N
+failed' as the last line. Its own exit code is 0 only where every step ended well
+and something was tested.
 """
 import os
 import re
@@ -14,6 +15,11 @@ CASES = re.compile(r"^Test cases: finished with .*?(\d+) passing and .*?(\d+) "
 TARGETS = re.compile(r"^Executed (\d+) out of (\d+) tests?:", re.MULTILINE)
 # Targets that never ran, which count no test case.
 BROKEN = re.compile(r"^//\S+ +(?:FAILED TO BUILD|NO STATUS)$", re.MULTILINE)
+# What --test_summary=detailed says of targets and test cases that did not pass.
+FAILURES = re.compile(
+    r"^(//\S+ +(?:FAILED|TIMEOUT|NO STATUS).*| +FAILED +\S.*)$", re.MULTILINE)
+# A suite that is broken from end to end need not be listed to its end.
+MOST_FAILURES = 40
 TIMED_OUT = 124
 
 
@@ -26,6 +32,8 @@ class Step:
         self.status = status
         self.passed, failed = last(CASES, log)
         executed, self.targets = last(TARGETS, log)
+        self.failures = [" ".join(line.split())
+                         for line in FAILURES.findall(log)]
         broken = len(BROKEN.findall(log))
         self.cached = self.targets - executed - broken
         self.failed = failed + broken
@@ -42,7 +50,10 @@ class Step:
             text += "; stopped for lack of time"
         elif self.status != 0:
             text += "; exit code %d" % self.status
-        return text
+        shown = self.failures[:MOST_FAILURES]
+        if len(self.failures) > len(shown):
+            shown.append("and %d more" % (len(self.failures) - len(shown)))
+        return "\n    ".join([text] + shown)
 
 
 def last(pattern, log):

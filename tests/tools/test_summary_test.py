@@ -20,6 +20,8 @@ FAILED = """\
 //out:unstarted_test                                                  NO STATUS
 //out:slow_test                                                         TIMEOUT in 2.0s
 //out:bad_test                                                           FAILED in 0.0s
+    PASSED  Sum.AddsUp (0.0s)
+    FAILED  Sum.TakesAway (0.1s)
 Test cases: finished with 3 passing and 2 failing out of 5 test cases
 
 Executed 3 out of 7 tests: 2 tests pass, 2 fail to build and 2 fail locally.
@@ -69,7 +71,19 @@ class TestSummaryTest(unittest.TestCase):
         self.assertEqual(self.summarise((FAILED, 1)), (1, [
             "step0: 8 test cases in 7 targets, 1 of them from the cache, "
             "in 1 min 15 s; exit code 1",
+            "    //out:broken_test FAILED TO BUILD",
+            "    //out:cancelled_test FAILED TO BUILD",
+            "    //out:unstarted_test NO STATUS",
+            "    //out:slow_test TIMEOUT in 2.0s",
+            "    //out:bad_test FAILED in 0.0s",
+            "    FAILED Sum.TakesAway (0.1s)",
             "3 passed, 5 failed"]))
+
+    def test_names_forty_failures(self):
+        log = "".join("//out:t%d_test  FAILED in 0.0s\n" % n for n in range(42))
+        _, lines = self.summarise((log + FAILED, 1))
+        self.assertEqual(len(lines), 1 + 40 + 1 + 1)
+        self.assertEqual(lines[-2], "    and 8 more")
 
     def test_a_run_that_failed_without_a_failed_test_is_a_failure(self):
         for log, last in [(UNPARSED, "0 passed, 1 failed"),
