@@ -1,13 +1,11 @@
 #include "trainer/dry_run.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "trainer/planned_rates.h"
 
 namespace slipway {
 namespace {
@@ -33,53 +31,29 @@ ModelSize SizeOf(const nn::Module& model) {
   return size;
 }
 
-// Groups that differ in weight decay alone share name and rates.
-std::vector<size_t> DistinctGroups(const std::vector<std::string>& names) {
-  std::vector<size_t> positions;
-  std::set<std::string> seen;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (seen.insert(names[i]).second) positions.push_back(i);
-  }
-  return positions;
-}
-
 Json LearningRates(const loop::Trainer& trainer) {
-  const std::vector<std::string> names = trainer.group_names();
+  const int64_t total = trainer.lr_plan().total_steps();
   Json groups = Json::array();
-  for (const size_t group : DistinctGroups(names)) {
-    Json values = Json::array();
-    for (int64_t i = 0; i < trainer.lr_plan().total_steps(); ++i) {
-      values.push_back(trainer.lr_plan().At(i)[group]);
-    }
-    groups.push_back({{"group", names[group]}, {"values", std::move(values)}});
+  for (const PlannedRates& group :
+       PlanRates(trainer, SpreadSteps(total, total))) {
+    groups.push_back({{"group", group.group}, {"values", group.values}});
   }
   return groups;
 }
 
-// At most a dozen steps, the first and the last among them.
-std::vector<int64_t> ShownSteps(int64_t total) {
-  constexpr int64_t kRows = 12;
-  std::vector<int64_t> steps;
-  const int64_t rows = std::min(total, kRows);
-  for (int64_t i = 0; i < rows; ++i) {
-    steps.push_back(rows == 1 ? 0 : i * (total - 1) / (rows - 1));
-  }
-  return steps;
-}
-
 std::string RatesTable(const loop::Trainer& trainer) {
-  const std::vector<std::string> names = trainer.group_names();
-  const std::vector<size_t> groups = DistinctGroups(names);
+  const std::vector<int64_t> steps =
+      SpreadSteps(trainer.lr_plan().total_steps(), /*most=*/12);
+  const std::vector<PlannedRates> groups = PlanRates(trainer, steps);
   std::string table = absl::StrFormat("  %8s", "step");
-  for (const size_t group : groups) {
-    absl::StrAppend(&table, absl::StrFormat("  %12s", names[group]));
+  for (const PlannedRates& group : groups) {
+    absl::StrAppend(&table, absl::StrFormat("  %12s", group.group));
   }
   table += "\n";
-  for (const int64_t step : ShownSteps(trainer.lr_plan().total_steps())) {
-    const std::vector<double> rates = trainer.lr_plan().At(step);
-    absl::StrAppend(&table, absl::StrFormat("  %8d", step));
-    for (const size_t group : groups) {
-      absl::StrAppend(&table, absl::StrFormat("  %12.6g", rates[group]));
+  for (size_t row = 0; row < steps.size(); ++row) {
+    absl::StrAppend(&table, absl::StrFormat("  %8d", steps[row]));
+    for (const PlannedRates& group : groups) {
+      absl::StrAppend(&table, absl::StrFormat("  %12.6g", group.values[row]));
     }
     table += "\n";
   }

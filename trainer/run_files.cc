@@ -4,9 +4,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 #include "trainer/cut_metrics.h"
+#include "trainer/planned_rates.h"
 #include "trainer/replay_log.h"
 #include "trainer/report/json_lines.h"
 #include "trainer/report/tensorboard.h"
@@ -23,6 +26,19 @@ absl::Status WriteStates(const std::string& run_dir, loop::Trainer& trainer) {
   if (!writer.ok()) return writer.status();
   trainer.ObserveState(*std::move(writer));
   return absl::OkStatus();
+}
+
+nlohmann::ordered_json PlanWithRates(const plan::Plan& plan,
+                                     const loop::Trainer& trainer) {
+  const std::vector<int64_t> steps =
+      SpreadSteps(trainer.lr_plan().total_steps(), /*most=*/1000);
+  nlohmann::ordered_json json = plan::ToJson(plan);
+  nlohmann::ordered_json& groups = json["lr"] = nlohmann::ordered_json::array();
+  for (const PlannedRates& group : PlanRates(trainer, steps)) {
+    groups.push_back(
+        {{"group", group.group}, {"steps", steps}, {"values", group.values}});
+  }
+  return json;
 }
 
 // As in SuperGradients, it is watched unless the recipe says no.
@@ -50,7 +66,7 @@ absl::Status StartRunFolder(const RunPlace& place,
       place.dir, request,
       {{"recipe.yaml", recipe.ToYaml()},
        {"plan.txt", plan::FormatPlan(plan)},
-       {"plan.json", absl::StrCat(plan::ToJson(plan).dump(2), "\n")}},
+       {"plan.json", absl::StrCat(PlanWithRates(plan, trainer).dump(2), "\n")}},
       place.continues);
   if (!lock.ok()) return lock.status();
   const std::string metrics = absl::StrCat(place.dir, "/metrics.jsonl");

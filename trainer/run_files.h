@@ -13,9 +13,11 @@
 namespace slipway {
 
 // Creates the folder at `place.dir` (CreateRunFolder) with recipe.yaml,
-// plan.txt and plan.json, and gives `trainer`, which is where it shall start,
-// the reporters of metrics.jsonl, TensorBoard's event file and result.json. In
-// a folder whose run goes on metrics.jsonl is cut back to that place.
+// plan.txt and plan.json (with the planned rates as "lr", at a thousand steps
+// at most: [{group, steps, values}]), and gives `trainer`, which is where it
+// shall start, the reporters of metrics.jsonl, TensorBoard's event file and
+// result.json. In a folder whose run goes on metrics.jsonl is cut back to that
+// place.
 absl::Status StartRunFolder(const RunPlace& place,
                             const RunFolderRequest& request,
                             const recipe::Node& recipe, const plan::Plan& plan,

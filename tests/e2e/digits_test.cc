@@ -106,8 +106,10 @@ TEST(Digits, TellTheResult) {
   EXPECT_EQ(result["checkpoints"]["latest"], "ckpt_latest.pth");
   EXPECT_EQ(result["checkpoints"]["average"], "average_model.pth");
   EXPECT_EQ(result["metrics"]["best"]["name"], "Accuracy");
-  EXPECT_EQ(result["plan_hash"],
-            json::parse(ReadText(files + "/plan.json"))["hash"]);
+  const json plan = json::parse(ReadText(files + "/plan.json"));
+  EXPECT_EQ(result["plan_hash"], plan["hash"]);
+  EXPECT_EQ(plan["lr"][0]["group"], "default");
+  EXPECT_EQ(plan["lr"][0]["steps"].back(), 29);
 }
 
 TEST(Digits, SaveACheckpointOfTheWholeTraining) {

@@ -37,6 +37,11 @@ def write_run(folder, rate, finished):
               encoding="utf-8") as file:
         file.write("".join(json.dumps(line) + "\n" for line in lines))
         file.write("" if finished else '{"kind":"st')
+    plan = {"lr": [{"group": "default", "steps": [0, 150, 299],
+                    "values": [rate, rate, rate / 2]}]}
+    with open(os.path.join(folder, "plan.json"), "w",
+              encoding="utf-8") as file:
+        json.dump(plan, file)
     if finished:
         with open(os.path.join(folder, "result.json"), "w",
                   encoding="utf-8") as file:
@@ -81,8 +86,9 @@ class BrowserTest(unittest.TestCase):
                                   "Learning rate", "Samples per second",
                                   "Waiting for data"])
         curves = re.findall(r'class="series"[^>]* d="([^"]*)"', self.document)
-        # Two runs in each chart, training and validation in that of Accuracy.
-        self.assertEqual(len(curves), 4 * 2 + 4)
+        # Two runs in each chart; training and validation in that of Accuracy,
+        # planned rates in that of the rates.
+        self.assertEqual(len(curves), 4 * 2 + 4 + 2)
         for curve in curves:
             self.assertRegex(curve, r"^M[\d.]+ [\d.]+L")
             self.assertNotIn("NaN", curve)

@@ -65,11 +65,25 @@ Json EventsOf(const RunData& run) {
   return events;
 }
 
+// What plan.json says of the rates, as far as it makes sense.
+Json PlannedRatesOf(const RunData& run) {
+  Json planned = Json::array();
+  for (const Json& group : At(run.plan, "lr")) {
+    const Json steps = At(group, "steps");
+    const Json values = At(group, "values");
+    if (!steps.is_array() || steps.size() != values.size()) continue;
+    planned.push_back(
+        {{"group", At(group, "group")}, {"steps", steps}, {"values", values}});
+  }
+  return planned;
+}
+
 std::string Data(const std::vector<RunData>& runs) {
   Json list = Json::array();
   for (const RunData& run : runs) {
     list.push_back({{"name", run.name},
                     {"steps", StepsOf(run)},
+                    {"planned", PlannedRatesOf(run)},
                     {"epochs", EpochsOf(run)},
                     {"events", EventsOf(run)}});
   }

@@ -110,11 +110,17 @@
     return series;
   };
 
-  const rateSeries = () => runs.flatMap((run, i) =>
-    Object.entries(run.steps.lr).map(([group, values], number) => ({
+  // The plan beneath what was; when its steps will be reached, nobody knows.
+  const rateSeries = () => runs.flatMap((run, i) => [
+    ...run.planned.map(({ group, steps, values }) => ({
+      run: i, name: run.planned.length > 1 ? `${group}, planned` : "planned",
+      dash: "1 4", planned: true, steps, values,
+    })),
+    ...Object.entries(run.steps.lr).map(([group, values], number) => ({
       run: i, name: group, dash: number === 0 ? "" : `${2 + 3 * number} 3`,
       steps: run.steps.step, values,
-    })));
+    })),
+  ]);
 
   const metricNames = () => {
     const names = new Set();
@@ -221,7 +227,8 @@
 
     // The points of the lines that are shown.
     lines() {
-      return this.spec.series.filter((s) => shown[s.run]).map((s) => {
+      const visible = (s) => shown[s.run] && !(s.planned && view.x === "time");
+      return this.spec.series.filter(visible).map((s) => {
         const weight = s.smooth ? view.smooth : 0;
         const xs = s.steps.map((step) => position(runs[s.run], step));
         const ys = weight > 0 ? smoothed(s.values, weight) : s.values;

@@ -162,6 +162,15 @@ TEST(Page, SaysWhatCouldNotBeRead) {
       HasSubstr("the last line of metrics.jsonl is cut"));
 }
 
+TEST(Page, HasThePlannedRatesBesideThoseThatWere) {
+  RunData run = Finished();
+  run.plan = Json::parse(R"({"lr": [
+      {"group": "default", "steps": [0, 50, 99], "values": [0.1, 0.05, 0]}]})");
+  const Json data = DataOf(WritePage({run}, {}))["runs"][0];
+  EXPECT_EQ(data["planned"], run.plan["lr"]);
+  EXPECT_EQ(data["steps"]["lr"]["default"], Json::parse("[0.1, 0.1]"));
+}
+
 TEST(Results, TellAFinishedRun) {
   const std::string table = ResultsTable({Finished()});
   const auto row = [&table](const char* name) { return Cell(table, name); };
@@ -204,7 +213,8 @@ TEST(Results, SurviveNonsense) {
   run.steps.push_back(Json::parse(R"({"lr": 3, "step": "x"})"));
   run.epochs.push_back(Json::parse(R"({"split": 1, "metrics": 2, "time": 3})"));
   run.events.push_back(Json::parse(R"({"name": [], "detail": null})"));
-  run.plan = Json::parse(R"({"plugins": 1, "order": 2})");
+  run.plan = Json::parse(R"({"plugins": 1, "order": 2,
+      "lr": [3, {"steps": [1], "values": 2}]})");
   const std::string page = WritePage({run, run}, {});
   EXPECT_EQ(DataOf(page)["runs"].size(), 2u);
   EXPECT_THAT(WritePage({RunData()}, {}), HasSubstr("Nothing happened."));
