@@ -1,5 +1,6 @@
 #include "tests/parity/parity.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -47,23 +48,77 @@ double Norm(const at::Tensor& tensor) {
 }
 
 // Single values may cancel: they are compared on the scale of the whole.
-void ExpectValues(const at::Tensor& flat, const Json& values, double scale) {
+void ExpectValues(const at::Tensor& flat, const Json& values,
+                  double tolerance) {
   ASSERT_EQ(flat.numel(), static_cast<int64_t>(values.size()));
   for (int64_t i = 0; i < flat.numel(); ++i) {
-    EXPECT_NEAR(flat[i].item<double>(), values[i].get<double>(),
-                kTolerance * scale)
+    EXPECT_NEAR(flat[i].item<double>(), values[i].get<double>(), tolerance)
         << "value " << i;
   }
 }
 
-void ExpectRunningMeans(const nn::Module& model, const Json& entry) {
-  std::map<std::string, at::Tensor> buffers;
+using Tensors = std::map<std::string, at::Tensor>;
+
+// What one pass in train mode has made.
+struct Pass {
+  at::Tensor logits;
+  at::Tensor loss;
+  Tensors buffers;
+  Tensors gradients;
+};
+
+Pass TrainOn(nn::Module& model, const at::Tensor& images) {
+  FillByFormula(model);
+  model.Train();
+  Pass pass;
+  pass.logits = model.Run(images);
+  const int64_t classes = pass.logits.size(1);
+  pass.loss =
+      at::cross_entropy_loss(pass.logits, Classes(images.size(0), classes));
+  pass.loss.backward();
   for (const auto& [name, buffer] : model.NamedBuffers()) {
-    buffers[name] = buffer;
+    pass.buffers[name] = buffer.clone();
   }
+  for (auto& [name, parameter] : model.NamedParameters()) {
+    pass.gradients[name] = parameter.grad();
+    parameter.mutable_grad() = at::Tensor();
+  }
+  return pass;
+}
+
+// Each value with another last bit.
+at::Tensor MoveLastBit(const at::Tensor& images) {
+  at::Tensor moved = images.clone();
+  float* data = moved.data_ptr<float>();
+  for (int64_t i = 0; i < moved.numel(); ++i) {
+    data[i] = std::nextafter(data[i], i % 2 == 0 ? 2.0f : -2.0f);
+  }
+  return moved;
+}
+
+double ToleranceOf(const at::Tensor& tensor, const at::Tensor& moved) {
+  return std::max(kTolerance, kMoves * Norm(moved.sub(tensor)) / Norm(tensor));
+}
+
+void ExpectRunningMeans(const Pass& pass, const Pass& moved,
+                        const Json& entry) {
   for (const auto& [name, summary] : entry["bn_after"].items()) {
     SCOPED_TRACE(name);
-    ExpectTensor(buffers.at(name), summary);
+    const at::Tensor& buffer = pass.buffers.at(name);
+    ExpectTensor(buffer, summary, ToleranceOf(buffer, moved.buffers.at(name)));
+  }
+}
+
+// Every gradient has the entry's norm.
+void ExpectGradients(const Pass& pass, const Pass& moved, const Json& entry) {
+  const Json& norms = entry["grad_l2"];
+  EXPECT_EQ(pass.gradients.size(), norms.size());
+  for (const auto& [name, gradient] : pass.gradients) {
+    ASSERT_TRUE(norms.contains(name)) << name;
+    const double norm = norms[name].get<double>();
+    EXPECT_NEAR(Norm(gradient), norm,
+                ToleranceOf(gradient, moved.gradients.at(name)) * norm)
+        << name;
   }
 }
 
@@ -120,29 +175,20 @@ void ExpectNames(const nn::Module& model, const Json& entry) {
   EXPECT_EQ(nn::CountParameters(model), entry["params"].get<int64_t>());
 }
 
-void ExpectTensor(const at::Tensor& tensor, const Json& summary) {
+void ExpectTensor(const at::Tensor& tensor, const Json& summary,
+                  double tolerance) {
   EXPECT_EQ(tensor.sizes().vec(), summary["shape"].get<std::vector<int64_t>>());
   const at::Tensor flat = tensor.detach().to(at::kDouble).flatten();
   const double norm = summary["l2"].get<double>();
   const double count = static_cast<double>(flat.numel());
-  EXPECT_NEAR(Norm(flat), norm, kTolerance * norm);
+  EXPECT_NEAR(Norm(flat), norm, tolerance * norm);
   EXPECT_NEAR(flat.sum().item<double>(), summary["sum"].get<double>(),
-              kTolerance * norm * std::sqrt(count));
-  const double scale = norm / std::sqrt(count);
+              tolerance * norm * std::sqrt(count));
+  const double near = tolerance * norm / std::sqrt(count);
   const int64_t last = static_cast<int64_t>(summary["last"].size());
   ExpectValues(flat.slice(0, 0, summary["first"].size()), summary["first"],
-               scale);
-  ExpectValues(flat.slice(0, flat.numel() - last), summary["last"], scale);
-}
-
-void ExpectGradients(const nn::Module& model, const Json& entry) {
-  const Json& norms = entry["grad_l2"];
-  EXPECT_EQ(model.NamedParameters().size(), norms.size());
-  for (const auto& [name, parameter] : model.NamedParameters()) {
-    ASSERT_TRUE(norms.contains(name)) << name;
-    const double norm = norms[name].get<double>();
-    EXPECT_NEAR(Norm(parameter.grad()), norm, kTolerance * norm) << name;
-  }
+               near);
+  ExpectValues(flat.slice(0, flat.numel() - last), summary["last"], near);
 }
 
 void ExpectClassifier(nn::Module& model, const Json& entry,
@@ -156,19 +202,15 @@ void ExpectClassifier(nn::Module& model, const Json& entry,
     SCOPED_TRACE("evaluation");
     ExpectTensor(model.Run(x), entry["eval"]["out"]);
   }
-  model.Train();
-  const at::Tensor logits = model.Run(x);
-  {
-    SCOPED_TRACE("training");
-    ExpectTensor(logits, entry["train"]["out"]);
-  }
-  ExpectRunningMeans(model, entry);
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits, Classes(logits.size(0), logits.size(1)));
+  SCOPED_TRACE("training");
+  const Pass pass = TrainOn(model, x);
+  const Pass moved = TrainOn(model, MoveLastBit(x));
+  const double tolerance = ToleranceOf(pass.logits, moved.logits);
+  ExpectTensor(pass.logits, entry["train"]["out"], tolerance);
+  ExpectRunningMeans(pass, moved, entry);
   const double expected = entry["loss"].get<double>();
-  EXPECT_NEAR(loss.item<double>(), expected, kTolerance * expected);
-  loss.backward();
-  ExpectGradients(model, entry);
+  EXPECT_NEAR(pass.loss.item<double>(), expected, tolerance * expected);
+  ExpectGradients(pass, moved, entry);
 }
 
 }  // namespace slipway::parity
