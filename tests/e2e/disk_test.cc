@@ -18,11 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
-// Runs a script as root of a namespace, in which it may mount.
-Outcome InNamespace(const std::string& script, const std::string& folder) {
+// Runs a script as root of a namespace, in which it may mount. `more` are
+// further arguments of the trainer.
+Outcome InNamespace(const std::string& script, const std::string& folder,
+                    const std::string& more = "") {
   return Process("/usr/bin/env", {"unshare", "-Urm", "sh", "-c", script},
-                 folder, {{"TRAINER", TrainerPath()}})
+                 folder, {{"TRAINER", TrainerPath()}, {"MORE", more}})
       .Wait();
 }
 
@@ -31,14 +34,14 @@ bool MayMount() {
              .exit_code == 0;
 }
 
-// Once a checkpoint is told, whatever is left of the disk is taken.
+// Once there is a latest checkpoint, whatever is left of the disk is taken.
 constexpr char kFillDisk[] = R"(
 mkdir disk
 mount -t tmpfs -o size=64m none disk
 "$TRAINER" --recipe=digits_resnet epochs=1000 --run_dir=disk/run \
-    --progress=none &
+    --progress=none $MORE &
 for i in $(seq 600); do
-  grep -qs '"checkpoint"' disk/run/metrics.jsonl && break
+  [ -e disk/run/ckpt_latest.pth ] && break
   sleep 0.1
 done
 cat /dev/zero >disk/filler 2>&-
@@ -62,6 +65,18 @@ TEST(Disk, EndsARunThatFillsItAndKeepsTheLastCheckpoint) {
   for (const std::string& name : FilesIn(folder + "/run")) {
     EXPECT_FALSE(name.ends_with(".tmp")) << name;
   }
+}
+
+TEST(Disk, ThatIsFullIsNoMemoryThatRanOut) {
+  if (!MayMount()) GTEST_SKIP() << "this machine allows no mounts";
+  // Hashes are written at every step, so that they meet it first.
+  const Outcome run = InNamespace(kFillDisk, EmptyFolder(),
+                                  "training_hyperparams.state_hash_every=1");
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("state_hashes.jsonl"));
+  EXPECT_THAT(run.err, HasSubstr("No space left on device"));
+  EXPECT_THAT(run.err, Not(HasSubstr("memory ran out")));
+  EXPECT_THAT(run.err, Not(HasSubstr("batch_size")));
 }
 
 TEST(Disk, RefusesAReadOnlyOneBeforeAnythingStarts) {
