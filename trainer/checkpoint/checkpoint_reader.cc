@@ -8,6 +8,7 @@
 #include "trainer/checkpoint/checkpoint_keys.h"
 #include "trainer/checkpoint/node_pickle.h"
 #include "trainer/checkpoint/tensor_file.h"
+#include "trainer/plugin/with_prefix.h"
 
 namespace slipway {
 namespace {
@@ -91,9 +92,7 @@ class Reader {
 
   // Keeps the first; `status` does not name the path yet.
   void Fail(const absl::Status& status) {
-    if (status.ok()) return;
-    status_.Update(absl::Status(status.code(),
-                                absl::StrCat(path_, ": ", status.message())));
+    status_.Update(WithPrefix(path_, status));
   }
 
  private:

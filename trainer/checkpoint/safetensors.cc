@@ -8,14 +8,10 @@
 #include "trainer/checkpoint/byte_source.h"
 #include "trainer/checkpoint/dtype_names.h"
 #include "trainer/checkpoint/safetensors_header.h"
+#include "trainer/plugin/with_prefix.h"
 
 namespace slipway {
 namespace {
-
-absl::Status WithPath(const absl::Status& status, const std::string& path) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
 
 absl::StatusOr<at::Tensor> Load(const ByteSource& source, uint64_t data,
                                 const SafetensorsEntry& entry) {
@@ -52,7 +48,7 @@ absl::Status WriteSafetensors(
     by_name.emplace(name, tensor);
   }
   absl::Status status = LayOutSafetensors(header.entries);
-  if (!status.ok()) return WithPath(status, path);
+  if (!status.ok()) return WithPrefix(path, status);
   absl::StatusOr<AtomicFile> file = AtomicFile::Create(path);
   if (!file.ok()) return file.status();
   status = file->Append(SafetensorsHeaderBytes(header));
@@ -67,12 +63,12 @@ absl::StatusOr<Safetensors> ReadSafetensors(const std::string& path) {
   absl::StatusOr<std::unique_ptr<ByteSource>> source = OpenFile(path);
   if (!source.ok()) return source.status();
   absl::StatusOr<SafetensorsHeader> header = ReadSafetensorsHeader(**source);
-  if (!header.ok()) return WithPath(header.status(), path);
+  if (!header.ok()) return WithPrefix(path, header.status());
   Safetensors file;
   file.metadata = std::move(header->metadata);
   for (const SafetensorsEntry& entry : header->entries) {
     absl::StatusOr<at::Tensor> tensor = Load(**source, header->data, entry);
-    if (!tensor.ok()) return WithPath(tensor.status(), path);
+    if (!tensor.ok()) return WithPrefix(path, tensor.status());
     file.tensors.emplace_back(entry.name, *std::move(tensor));
   }
   return file;

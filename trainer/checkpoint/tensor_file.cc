@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "trainer/checkpoint/dtype_names.h"
 #include "trainer/checkpoint/quoted.h"
+#include "trainer/plugin/with_prefix.h"
 
 namespace slipway {
 namespace {
@@ -23,12 +24,6 @@ bool IsWholeStorage(const at::Tensor& tensor) {
 
 std::string_view BytesOf(const at::Tensor& storage) {
   return {static_cast<const char*>(storage.const_data_ptr()), storage.nbytes()};
-}
-
-absl::Status WithPath(const absl::Status& status, const std::string& path) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
 }
 
 // Before version 1.6 PyTorch wrote pickles one after the other.
@@ -145,12 +140,12 @@ absl::StatusOr<TensorFile> TensorFile::Open(const std::string& path) {
   absl::StatusOr<std::unique_ptr<ByteSource>> source = OpenFile(path);
   if (!source.ok()) return source.status();
   absl::Status status = RefuseOldFormat(**source);
-  if (!status.ok()) return WithPath(status, path);
+  if (!status.ok()) return WithPrefix(path, status);
   absl::StatusOr<ZipReader> zip = ZipReader::Open(**source);
-  if (!zip.ok()) return WithPath(zip.status(), path);
+  if (!zip.ok()) return WithPrefix(path, zip.status());
   TensorFile file(path, *std::move(source), *std::move(zip));
   status = file.ReadTree();
-  if (!status.ok()) return WithPath(status, path);
+  if (!status.ok()) return WithPrefix(path, status);
   return file;
 }
 
@@ -183,7 +178,7 @@ absl::StatusOr<at::Tensor> TensorFile::LoadStorage(
         absl::StrCat(path_, ": unknown dtype \"", tensor.dtype, "\""));
   }
   absl::StatusOr<uint64_t> bytes = zip_.Size(name);
-  if (!bytes.ok()) return WithPath(bytes.status(), path_);
+  if (!bytes.ok()) return WithPrefix(path_, bytes.status());
   const auto size = static_cast<uint64_t>(DtypeSize(tensor.dtype));
   if (*bytes > source_->size() || *bytes % size != 0 ||
       *bytes / size < static_cast<uint64_t>(tensor.storage_elements)) {
@@ -195,7 +190,7 @@ absl::StatusOr<at::Tensor> TensorFile::LoadStorage(
       at::empty({static_cast<int64_t>(*bytes / size)}, at::dtype(*type));
   absl::Status status = zip_.ReadInto(
       name, *bytes, static_cast<char*>(storage.mutable_data_ptr()));
-  if (!status.ok()) return WithPath(status, path_);
+  if (!status.ok()) return WithPrefix(path_, status);
   loaded_[name] = storage;
   return storage;
 }

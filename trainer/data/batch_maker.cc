@@ -5,24 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "trainer/data/rng.h"
 #include "trainer/plugin/exception.h"
+#include "trainer/plugin/with_prefix.h"
 
 namespace slipway::data {
 namespace {
-
-absl::Status Prefixed(const absl::Status& status, const std::string& prefix) {
-  return absl::Status(status.code(),
-                      absl::StrCat(prefix, ": ", status.message()));
-}
-
-// Runs what data sets, transforms and collates do; exceptions end here.
-template <typename Function>
-absl::Status Guarded(Function function) {
-  try {
-    return function();
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
-}
 
 std::string TransformName(const LoaderParts& parts, size_t position) {
   return position < parts.transform_names.size()
@@ -94,12 +80,9 @@ absl::StatusOr<Sample> BatchMaker::MakeSample(int64_t index, int64_t place,
   });
   if (status.ok()) status = Transform(sample, place);
   if (status.ok()) {
-    status = Guarded([&] {
-      sample.image = rows.Place(row, sample.image);
-      return absl::OkStatus();
-    });
+    status = Guarded([&] { sample.image = rows.Place(row, sample.image); });
   }
-  if (!status.ok()) return Prefixed(status, absl::StrCat("sample ", index));
+  if (!status.ok()) return WithPrefix(absl::StrCat("sample ", index), status);
   return sample;
 }
 
@@ -110,8 +93,8 @@ absl::Status BatchMaker::Transform(Sample& sample, int64_t place) const {
       return parts_.transforms[t]->Apply(sample, *parts_.dataset, rng);
     });
     if (status.ok()) continue;
-    return Prefixed(status,
-                    absl::StrCat("transform ", TransformName(parts_, t)));
+    return WithPrefix(absl::StrCat("transform ", TransformName(parts_, t)),
+                      status);
   }
   return absl::OkStatus();
 }
@@ -146,10 +129,9 @@ absl::Status BatchMaker::Join(std::vector<Sample>& samples, int64_t number,
                               Batch& batch) const {
   Rng rng(options_.seed, epoch_, number * options_.world_size + options_.rank,
           Rng::Stream::kBatch);
-  absl::Status status =
-      Guarded([&] { return parts_.collate->Join(samples, batch, rng); });
-  if (status.ok()) return status;
-  return Prefixed(status, absl::StrCat("batch ", number));
+  return WithPrefix(absl::StrCat("batch ", number), Guarded([&] {
+                      return parts_.collate->Join(samples, batch, rng);
+                    }));
 }
 
 }  // namespace slipway::data

@@ -147,12 +147,8 @@ void GradientSync::Impl::OnGradient(size_t i) {
                       "time after the first had been sent"));
     return;
   }
-  try {
-    Put(i);
-  } catch (...) {
-    Fail(std::string(CurrentExceptionStatus().message()));
-    return;
-  }
+  const absl::Status put = Guarded([&] { Put(i); });
+  if (!put.ok()) return Fail(std::string(put.message()));
   if (place.ready) return;
   place.ready = true;
   --transits[place.bucket].missing;
@@ -228,13 +224,9 @@ bool GradientSync::Impl::UsedAnywhere(size_t i) const {
 absl::StatusOr<std::vector<float>> GradientSync::Impl::Finish() {
   active = false;
   absl::Status status = failure;
-  try {
-    const at::NoGradGuard no_gradients;
-    if (status.ok()) status = Complete();
-    if (status.ok()) PlaceGradients();
-  } catch (...) {
-    status = CurrentExceptionStatus();
-  }
+  const at::NoGradGuard no_gradients;
+  if (status.ok()) status = Guarded([this] { return Complete(); });
+  if (status.ok()) status = Guarded([this] { PlaceGradients(); });
   if (!status.ok()) return status;
   const float* begin = notes.const_data_ptr<float>();
   return std::vector<float>(begin, begin + notes.numel());

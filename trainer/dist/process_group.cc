@@ -189,12 +189,8 @@ absl::Status ProcessGroup::Impl::Try(Operation operation) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (!failure.ok()) return failure;
   }
-  try {
-    operation();
-    return absl::OkStatus();
-  } catch (...) {
-    return Failed(CurrentExceptionStatus());
-  }
+  const absl::Status status = Guarded(operation);
+  return status.ok() ? status : Failed(status);
 }
 
 absl::Status ProcessGroup::Impl::Failed(const absl::Status& cause) {

@@ -12,6 +12,7 @@
 #include "trainer/loop/out_of_memory.h"
 #include "trainer/loop/reports.h"
 #include "trainer/loop/saving.h"
+#include "trainer/plugin/exception.h"
 
 namespace slipway::loop {
 namespace {
@@ -61,8 +62,7 @@ void EndBadly(Run& run, const absl::Status& status) {
   // Whatever nobody explained was thrown by a tensor operation.
   if (!run.hooks().failure()) Failed(run, "value", status).IgnoreError();
   result.error = run.hooks().failure() ? run.hooks().failure() : run.failure;
-  // A full disk has the same code.
-  if (IsOutOfMemory(status) && result.error->kind != "checkpoint") {
+  if (IsOutOfMemory(status)) {
     if (!run.hooks().failure()) {
       result.error->message = absl::StrCat("memory ran out in ", Place(run));
     }

@@ -212,11 +212,7 @@ class Measuring {
 }  // namespace
 
 absl::StatusOr<MemoryPlan> MeasureMemory(Run& run) {
-  try {
-    return Measuring(run).Measure();
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
+  return Guarded([&] { return Measuring(run).Measure(); });
 }
 
 }  // namespace slipway::loop

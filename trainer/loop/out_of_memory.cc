@@ -42,10 +42,6 @@ std::string SmallerBatch(const MemoryFacts& facts) {
 
 }  // namespace
 
-bool IsOutOfMemory(const absl::Status& status) {
-  return absl::IsResourceExhausted(status);
-}
-
 void ExplainOutOfMemory(const absl::Status& status, const MemoryFacts& facts,
                         Problem& problem) {
   std::vector<std::string> detail = {

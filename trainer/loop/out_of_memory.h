@@ -1,8 +1,8 @@
 // What to say when memory runs out.
 //
-//   if (IsOutOfMemory(status)) Explain(facts, status, problem);
+//   if (IsOutOfMemory(status)) ExplainOutOfMemory(status, facts, problem);
 //
-// Pure functions.
+// A pure function.
 #ifndef SLIPWAY_TRAINER_LOOP_OUT_OF_MEMORY_H_
 #define SLIPWAY_TRAINER_LOOP_OUT_OF_MEMORY_H_
 
@@ -13,9 +13,6 @@
 #include "trainer/recipe/problem.h"
 
 namespace slipway::loop {
-
-// Whether an allocation failed, on whichever device.
-bool IsOutOfMemory(const absl::Status& status);
 
 struct MemoryFacts {
   int64_t batch_size = 1;

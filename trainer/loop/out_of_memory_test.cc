@@ -5,11 +5,6 @@
 namespace slipway::loop {
 namespace {
 
-TEST(OutOfMemory, IsWhatNoAllocationMet) {
-  EXPECT_TRUE(IsOutOfMemory(absl::ResourceExhaustedError("x")));
-  EXPECT_FALSE(IsOutOfMemory(absl::InternalError("out of memory")));
-}
-
 TEST(OutOfMemory, SaysWhatToChange) {
   Problem problem;
   ExplainOutOfMemory(absl::ResourceExhaustedError(

@@ -18,15 +18,6 @@ Problem CannotReport(const absl::Status& status) {
   return problem;
 }
 
-template <typename Call>
-absl::Status Guarded(const Call& call, Reporter& reporter) {
-  try {
-    return call(reporter);
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
-}
-
 }  // namespace
 
 void ReporterList::OnBegin(const BeginReport& begin) {
@@ -63,7 +54,7 @@ void ReporterList::OnEnd(const EndReport& end) {
 void ReporterList::Tell(const Call& call) {
   Problems failures;
   const auto fails = [&](const std::unique_ptr<Reporter>& reporter) {
-    const absl::Status status = Guarded(call, *reporter);
+    const absl::Status status = Guarded([&] { return call(*reporter); });
     if (!status.ok()) failures.push_back(CannotReport(status));
     return !status.ok();
   };

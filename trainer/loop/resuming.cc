@@ -14,18 +14,6 @@
 namespace slipway::loop {
 namespace {
 
-absl::Status RestoreGuarded(Run& run, const Checkpoint& checkpoint,
-                            const ResumeOptions& options) {
-  try {
-    return Restore(run, checkpoint,
-                   {.path = options.path,
-                    .strict = options.strict,
-                    .optimizer = options.optimizer});
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
-}
-
 Problem CannotResume(Run& run, const absl::Status& status) {
   if (run.hooks().failure()) return *run.hooks().failure();
   Problem problem;
@@ -117,7 +105,12 @@ bool ResumeRun(Run& run, const Checkpoint& checkpoint,
   run.state.report = [&found](Problem problem) {
     found.push_back(std::move(problem));
   };
-  const absl::Status status = RestoreGuarded(run, checkpoint, options);
+  const absl::Status status = Guarded([&] {
+    return Restore(run, checkpoint,
+                   {.path = options.path,
+                    .strict = options.strict,
+                    .optimizer = options.optimizer});
+  });
   if (status.ok()) {
     Complete(run, checkpoint, options);
   } else {

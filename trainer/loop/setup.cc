@@ -181,14 +181,6 @@ absl::Status SetUpAll(Run& run, Problems& problems) {
   return run.hooks().Run<Hook::kWrapForward>(wrap);
 }
 
-absl::Status Guarded(Run& run, Problems& problems) {
-  try {
-    return SetUpAll(run, problems);
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
-}
-
 Problem SetupProblem(Run& run, const absl::Status& status) {
   if (run.hooks().failure()) return *run.hooks().failure();
   Problem problem;
@@ -205,7 +197,7 @@ bool SetUp(Run& run, Problems& problems) {
   run.state.report = [&found](Problem problem) {
     found.push_back(std::move(problem));
   };
-  const absl::Status status = Guarded(run, found);
+  const absl::Status status = Guarded([&] { return SetUpAll(run, found); });
   if (!status.ok()) found.push_back(SetupProblem(run, status));
   run.state.report = nullptr;
   problems.insert(problems.end(), found.begin(), found.end());

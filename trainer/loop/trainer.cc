@@ -323,14 +323,6 @@ class Fit {
   bool is_best_ = false;
 };
 
-absl::Status TrainGuarded(Run& run) {
-  try {
-    return Fit(run).Train();
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<Trainer> Trainer::Create(TrainerParts parts,
@@ -373,7 +365,8 @@ RunResult Trainer::Fit() {
   if (run_->parts.valid_loader != nullptr) {
     run_->parts.valid_loader->set_stop(&run_->stop_signal);
   }
-  const absl::Status status = TrainGuarded(*run_);
+  const absl::Status status =
+      Guarded([this] { return loop::Fit(*run_).Train(); });
   EndRun(*run_, status, run_->SecondsSoFar());
   return run_->result;
 }

@@ -9,7 +9,9 @@
 #include <string>
 #include <typeinfo>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "c10/util/Exception.h"
 
 namespace slipway {
@@ -24,8 +26,17 @@ std::string CurrentExceptionType() {
   return name == nullptr ? type->name() : name.get();
 }
 
+// The payload of a status that says so.
+constexpr char kOutOfMemory[] = "slipway/out_of_memory";
+
+absl::Status OutOfMemory(absl::string_view message) {
+  absl::Status status = absl::ResourceExhaustedError(message);
+  status.SetPayload(kOutOfMemory, absl::Cord());
+  return status;
+}
+
 // The CPU's allocator has no exception of its own.
-bool IsOutOfMemory(const std::string& message) {
+bool SaysOutOfMemory(const std::string& message) {
   return message.find("can't allocate memory") != message.npos;
 }
 
@@ -35,13 +46,13 @@ absl::Status CurrentExceptionStatus() noexcept {
   try {
     throw;
   } catch (const c10::OutOfMemoryError& error) {
-    return absl::ResourceExhaustedError(error.what_without_backtrace());
+    return OutOfMemory(error.what_without_backtrace());
   } catch (const c10::Error& error) {
     const std::string message = error.what_without_backtrace();
-    return IsOutOfMemory(message) ? absl::ResourceExhaustedError(message)
-                                  : absl::InternalError(message);
+    return SaysOutOfMemory(message) ? OutOfMemory(message)
+                                    : absl::InternalError(message);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("out of memory");
+    return OutOfMemory("out of memory");
   } catch (const std::exception& error) {
     return absl::InternalError(
         absl::StrCat(CurrentExceptionType(), ": ", error.what()));
@@ -49,6 +60,10 @@ absl::Status CurrentExceptionStatus() noexcept {
     return absl::InternalError(
         absl::StrCat("threw a value of type ", CurrentExceptionType()));
   }
+}
+
+bool IsOutOfMemory(const absl::Status& status) {
+  return status.GetPayload(kOutOfMemory).has_value();
 }
 
 }  // namespace slipway

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/plugin/with_prefix.h"
 
 namespace slipway {
 namespace {
@@ -23,17 +24,6 @@ bool IsClosing(Hook hook) {
     default:
       return false;
   }
-}
-
-// OnFailure and Close, which return nothing, as the others do.
-template <typename Function>
-absl::Status Guard(const Function& function) {
-  try {
-    function();
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
-  return absl::OkStatus();
 }
 
 Problem HookProblem(const RunningPlugin& plugin, const std::string& hook,
@@ -98,7 +88,7 @@ void HookRunner::OnFailure(Context& context, const absl::Status& status) {
   for (size_t i = plugins_.size(); i-- > 0;) {
     if (disabled_[i]) continue;
     const absl::Status result =
-        Guard([&] { plugins_[i].plugin->OnFailure(status); });
+        Guarded([&] { plugins_[i].plugin->OnFailure(status); });
     if (!result.ok()) Warn(i, "OnFailure", result, "", context);
   }
 }
@@ -108,7 +98,7 @@ void HookRunner::Close(Context& context) { CloseAll(&context); }
 void HookRunner::CloseAll(Context* context) {
   if (std::exchange(closed_, true)) return;
   for (size_t i = plugins_.size(); i-- > 0;) {
-    const absl::Status result = Guard([&] { plugins_[i].plugin->Close(); });
+    const absl::Status result = Guarded([&] { plugins_[i].plugin->Close(); });
     if (!result.ok() && context != nullptr) {
       Warn(i, "Close", result, "", *context);
     }
@@ -120,12 +110,8 @@ absl::StatusOr<std::vector<HookRunner::SavedState>> HookRunner::SaveStates(
   std::vector<SavedState> states;
   for (size_t i = 0; i < plugins_.size(); ++i) {
     if (disabled_[i]) continue;
-    absl::StatusOr<PluginState> state;
-    try {
-      state = plugins_[i].plugin->SaveState();
-    } catch (...) {
-      state = CurrentExceptionStatus();
-    }
+    absl::StatusOr<PluginState> state =
+        Guarded([&] { return plugins_[i].plugin->SaveState(); });
     if (!state.ok()) {
       const absl::Status failed =
           Failed(i, "SaveState", state.status(), context);
@@ -146,12 +132,9 @@ absl::Status HookRunner::LoadState(const SavedState& saved, Context& context) {
                      "\", which this run does not use"));
   }
   if (disabled_[*i]) return absl::OkStatus();
-  absl::Status status;
-  try {
-    status = plugins_[*i].plugin->LoadState(saved.version, saved.state);
-  } catch (...) {
-    status = CurrentExceptionStatus();
-  }
+  const absl::Status status = Guarded([&] {
+    return plugins_[*i].plugin->LoadState(saved.version, saved.state);
+  });
   return status.ok() ? status : Failed(*i, "LoadState", status, context);
 }
 
@@ -203,8 +186,7 @@ absl::Status HookRunner::Failed(size_t plugin, std::string_view name,
       break;
   }
   failure_ = HookProblem(plugins_[plugin], hook, status, context);
-  return absl::Status(status.code(),
-                      absl::StrCat(failure_->message, ": ", failure_->detail));
+  return WithPrefix(failure_->message, status);
 }
 
 void HookRunner::Disable(size_t plugin) {

@@ -142,7 +142,7 @@ class HookRunner {
   };
 
   template <Hook hook, typename ContextType>
-  ABSL_ATTRIBUTE_ALWAYS_INLINE static absl::Status Guarded(
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static absl::Status CallHook(
       Plugin& plugin, ContextType& context);
   template <Hook hook, typename ContextType>
   absl::Status RunTimed(ContextType& context);
@@ -181,19 +181,15 @@ class HookRunner {
 // --- implementation ----------------------------------------------------------
 
 template <Hook hook, typename ContextType>
-inline absl::Status HookRunner::Guarded(Plugin& plugin, ContextType& context) {
-  try {
-    return (plugin.*kHookMethod<hook>)(context);
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
+inline absl::Status HookRunner::CallHook(Plugin& plugin, ContextType& context) {
+  return Guarded([&] { return (plugin.*kHookMethod<hook>)(context); });
 }
 
 template <Hook hook, typename ContextType>
 absl::Status HookRunner::Run(ContextType& context) {
   if (ABSL_PREDICT_FALSE(timing_)) return RunTimed<hook>(context);
   for (const Call& call : calls(hook)) {
-    absl::Status status = Guarded<hook>(*call.object, context);
+    absl::Status status = CallHook<hook>(*call.object, context);
     if (ABSL_PREDICT_TRUE(status.ok())) continue;
     status = Failed(call.plugin, ToString(hook), status, context);
     if (!status.ok()) return status;
@@ -211,7 +207,7 @@ absl::Status HookRunner::RunTimed(ContextType& context) {
     {
       std::optional<ProfilerRange> range;
       if (ABSL_PREDICT_FALSE(listened)) range.emplace(RangeName(call, hook));
-      status = Guarded<hook>(*call.object, context);
+      status = CallHook<hook>(*call.object, context);
     }
     const Clock::time_point now = Clock::now();
     const Clock::duration spent = now - std::exchange(last, now);
