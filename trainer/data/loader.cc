@@ -155,6 +155,23 @@ const Dataset& Loader::dataset() const { return *parts_.dataset; }
 
 const LoaderOptions& Loader::options() const { return options_; }
 
+absl::Status Loader::BetweenEpochs(std::string_view what) const {
+  if (epochs_alive_ == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what),
+                   " of a loader change between epochs only, and one is on"));
+}
+
+absl::Status Loader::Reshard(int rank, int world_size) {
+  LoaderOptions options = options_;
+  options.rank = rank;
+  options.world_size = world_size;
+  absl::Status status = BetweenEpochs("the ranks");
+  status.Update(Check(options));
+  if (status.ok()) options_ = options;
+  return status;
+}
+
 Transform* Loader::FindTransform(std::string_view name) const {
   for (size_t t = 0; t < parts_.transforms.size(); ++t) {
     const bool named =
@@ -177,9 +194,8 @@ std::vector<std::string> Loader::PartNames() const {
 
 absl::Status Loader::Set(std::string_view part, std::string_view parameter,
                          const recipe::Node& value) {
-  if (epochs_alive_ > 0) {
-    return absl::FailedPreconditionError(
-        "parameters of a loader change between epochs only, and one is on");
+  if (absl::Status status = BetweenEpochs("parameters"); !status.ok()) {
+    return status;
   }
   if (part == "collate") return parts_.collate->Set(parameter, value);
   if (part == "sampler") return parts_.sampler->Set(parameter, value);

@@ -97,6 +97,11 @@ class Loader {
   int64_t size() const;
   const Dataset& dataset() const;
   const LoaderOptions& options() const;
+  // Deals the samples out as to `rank` of `world_size` from the next epoch on:
+  // for who learns only then that there are other ranks. Between epochs only:
+  // FAILED_PRECONDITION while one is alive. INVALID_ARGUMENT for a rank that
+  // does not exist.
+  absl::Status Reshard(int rank, int world_size);
   // For hooks: "transform.<position or name>", "collate", "sampler". Between
   // epochs only: FAILED_PRECONDITION while one is alive. NOT_FOUND lists the
   // loader's parts.
@@ -106,6 +111,8 @@ class Loader {
  private:
   Transform* FindTransform(std::string_view name) const;
   std::vector<std::string> PartNames() const;
+  // An error, told of `what`, while an epoch is alive.
+  absl::Status BetweenEpochs(std::string_view what) const;
 
   LoaderParts parts_;
   LoaderOptions options_;

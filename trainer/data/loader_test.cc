@@ -166,6 +166,34 @@ TEST_P(LoaderTest, CountsRepeatedSamplesOfATrainingAsValid) {
   EXPECT_EQ(pass.batches[0].valid, 4);
 }
 
+TEST_P(LoaderTest, RefusesToDealSamplesOutAnewWithinAnEpoch) {
+  LoaderOptions options = Options(2);
+  options.shuffle = true;
+  Loader loader(NumberParts(10), options);
+  const std::unique_ptr<Epoch> alone = loader.Begin(0);
+  EXPECT_EQ(loader.Reshard(1, 3),
+            absl::FailedPreconditionError("the ranks of a loader change "
+                                          "between epochs only, and one is "
+                                          "on"));
+  EXPECT_EQ(loader.size(), 5);
+}
+
+TEST_P(LoaderTest, GivesWhatALoaderOfThatRankWouldAfterResharding) {
+  LoaderOptions options = Options(2);
+  options.shuffle = true;
+  Loader loader(NumberParts(10), options);
+  RunEpoch(loader, 0);
+  ASSERT_TRUE(loader.Reshard(1, 3).ok());
+  EXPECT_EQ(loader.Reshard(3, 3),
+            absl::InvalidArgumentError("rank 3 of world size 3 does not "
+                                       "exist"));
+  options.rank = 1;
+  options.world_size = 3;
+  Loader made(NumberParts(10), options);
+  EXPECT_EQ(loader.size(), made.size());
+  ExpectSame(RunEpoch(loader, 1), RunEpoch(made, 1));
+}
+
 absl::Status FailAtSix(int64_t index) {
   if (index != 6) return absl::OkStatus();
   return absl::NotFoundError("cannot read \"images/6.png\"");
