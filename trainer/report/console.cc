@@ -1,10 +1,6 @@
 #include "trainer/report/console.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -13,16 +9,6 @@
 
 namespace slipway {
 namespace {
-
-constexpr double kBarInterval = 0.1;  // seconds between two redraws
-constexpr double kLineInterval = 5;
-constexpr int kBarWidth = 24;
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string Number(const nlohmann::ordered_json& value) {
   return value.is_number() ? absl::StrFormat("%.4f", value.get<double>())
@@ -35,33 +21,6 @@ std::string MetricKey(const std::string& split, const std::string& name) {
 }
 
 }  // namespace
-
-ConsoleOptions ConsoleOptionsFor(int fd) {
-  ConsoleOptions options;
-  if (!isatty(fd)) return options;
-  options.progress = ConsoleOptions::Progress::kBar;
-  winsize size = {};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    options.width = size.ws_col;
-  }
-  return options;
-}
-
-std::string ProgressBar(double share, int width) {
-  const int inner = std::max(width - 2, 1);
-  const int filled =
-      std::clamp(static_cast<int>(std::lround(share * inner)), 0, inner);
-  std::string bar(static_cast<size_t>(filled), '=');
-  if (filled > 0 && filled < inner) bar.back() = '>';
-  bar.append(static_cast<size_t>(inner - filled), ' ');
-  return absl::StrCat("[", bar, "]");
-}
-
-std::string ShortNumber(double value) {
-  if (value >= 1e6) return absl::StrFormat("%.1fM", value / 1e6);
-  if (value >= 1e3) return absl::StrFormat("%.1fk", value / 1e3);
-  return absl::StrFormat("%.0f", value);
-}
 
 std::string ShortBytes(double bytes) {
   if (bytes >= 1e9) return absl::StrFormat("%.1f GB", bytes / 1e9);
@@ -78,43 +37,11 @@ std::string Duration(double seconds) {
 }
 
 ConsoleReporter::ConsoleReporter(std::ostream& out, ConsoleOptions options)
-    : out_(out), options_(std::move(options)) {
-  if (!options_.clock) options_.clock = SteadySeconds;
-}
+    : out_(out), progress_(out, std::move(options)) {}
 
 absl::Status ConsoleReporter::Good() {
   if (out_.good()) return absl::OkStatus();
   return absl::UnknownError("cannot write to the console");
-}
-
-bool ConsoleReporter::ItIsTime() {
-  using Progress = ConsoleOptions::Progress;
-  if (options_.progress == Progress::kNone) return false;
-  const double interval =
-      options_.progress == Progress::kBar ? kBarInterval : kLineInterval;
-  const double now = options_.clock();
-  if (now - last_shown_ < interval) return false;
-  last_shown_ = now;
-  return true;
-}
-
-void ConsoleReporter::Show(const std::string& line) {
-  if (options_.progress != ConsoleOptions::Progress::kBar) {
-    out_ << line << "\n" << std::flush;
-    return;
-  }
-  // One column stays free: some terminals wrap a full line.
-  const auto room = static_cast<size_t>(std::max(options_.width - 1, 1));
-  std::string fitted = line.substr(0, room);
-  shown_width_ = std::max(shown_width_, fitted.size());
-  fitted.resize(shown_width_, ' ');
-  out_ << "\r" << fitted << std::flush;
-}
-
-void ConsoleReporter::ClearLine() {
-  if (shown_width_ == 0) return;
-  out_ << "\r" << std::string(shown_width_, ' ') << "\r";
-  shown_width_ = 0;
 }
 
 std::string ConsoleReporter::EpochTitle(int64_t epoch) const {
@@ -136,30 +63,27 @@ absl::Status ConsoleReporter::OnBegin(const BeginReport& begin) {
 absl::Status ConsoleReporter::OnStep(const StepReport& step) {
   if (step.loss) last_loss_ = *step.loss;
   if (!step.learning_rates.empty()) last_rates_ = step.learning_rates;
-  if (!ItIsTime()) return absl::OkStatus();
-  const double share = static_cast<double>(step.batch) /
-                       std::max<double>(1, begin_.batches_per_epoch);
-  std::string line =
-      absl::StrCat(EpochTitle(step.epoch), "  ", ProgressBar(share, kBarWidth),
-                   "  ", step.batch, "/", begin_.batches_per_epoch,
-                   absl::StrFormat("  loss %.4f", last_loss_));
+  if (!progress_.IsDue()) return absl::OkStatus();
+  std::string line = absl::StrCat(
+      EpochTitle(step.epoch), "  ",
+      ProgressBar(step.batch, begin_.batches_per_epoch), "  ", step.batch, "/",
+      begin_.batches_per_epoch, absl::StrFormat("  loss %.4f", last_loss_));
   if (!last_rates_.empty()) {
     absl::StrAppendFormat(&line, "  lr %.4g", last_rates_.front().second);
   }
   if (step.samples_per_second > 0) {
     absl::StrAppend(&line, "  ", ShortNumber(step.samples_per_second), "/s");
   }
-  Show(line);
+  progress_.Show(line);
   return Good();
 }
 
 absl::Status ConsoleReporter::OnEvaluationProgress(
     const EvaluationProgress& progress) {
-  if (!ItIsTime()) return absl::OkStatus();
-  const double share = static_cast<double>(progress.batch) /
-                       std::max<double>(1, progress.batches);
-  Show(absl::StrCat(progress.split, "  ", ProgressBar(share, kBarWidth), "  ",
-                    progress.batch, "/", progress.batches));
+  if (!progress_.IsDue()) return absl::OkStatus();
+  progress_.Show(absl::StrCat(progress.split, "  ",
+                              ProgressBar(progress.batch, progress.batches),
+                              "  ", progress.batch, "/", progress.batches));
   return Good();
 }
 
@@ -186,7 +110,7 @@ std::string ConsoleReporter::FormatMetric(const EpochReport& epoch,
 }
 
 absl::Status ConsoleReporter::OnEpoch(const EpochReport& epoch) {
-  ClearLine();
+  progress_.Clear();
   if (titled_epoch_ != epoch.epoch) {
     out_ << EpochTitle(epoch.epoch) << "  step " << epoch.step << "\n";
     titled_epoch_ = epoch.epoch;
@@ -208,7 +132,7 @@ absl::Status ConsoleReporter::OnEpoch(const EpochReport& epoch) {
 absl::Status ConsoleReporter::OnEvent(const EventReport& event) {
   // Checkpoints are routine; the last line says where they are.
   if (event.name == "checkpoint") return absl::OkStatus();
-  ClearLine();
+  progress_.Clear();
   out_ << absl::StrFormat("%s at step %d", event.name, event.step);
   if (!event.detail.empty()) out_ << " " << event.detail.dump();
   out_ << "\n" << std::flush;
@@ -216,13 +140,13 @@ absl::Status ConsoleReporter::OnEvent(const EventReport& event) {
 }
 
 absl::Status ConsoleReporter::OnProblem(const Problem& problem) {
-  ClearLine();
+  progress_.Clear();
   out_ << FormatProblem(problem) << std::flush;
   return Good();
 }
 
 absl::Status ConsoleReporter::OnEnd(const EndReport& end) {
-  ClearLine();
+  progress_.Clear();
   const nlohmann::ordered_json& result = end.result;
   if (end.error) out_ << FormatProblem(*end.error);
   out_ << result.value("exit_reason", "done") << ": "

@@ -15,35 +15,17 @@
 #define SLIPWAY_TRAINER_REPORT_CONSOLE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
+#include "trainer/report/progress.h"
 #include "trainer/report/reporter.h"
 
 namespace slipway {
 
-struct ConsoleOptions {
-  // kBar redraws one line (terminals); kLines prints a line every few seconds
-  // (logs); kNone prints epochs only.
-  enum class Progress { kBar, kLines, kNone };
-  Progress progress = Progress::kLines;
-  int width = 80;
-  // Seconds of a steady clock; tests pass their own.
-  std::function<double()> clock;
-};
-
-// kBar on a terminal, kLines otherwise, for file descriptor `fd`; the
-// terminal's width.
-ConsoleOptions ConsoleOptionsFor(int fd);
-
-// "[=====>    ]" of `width` characters in all.
-std::string ProgressBar(double share, int width);
-// "950", "9.1k", "1.2M".
-std::string ShortNumber(double value);
 // "412 MB", "1.5 GB".
 std::string ShortBytes(double bytes);
 // "0:07", "12:30", "3:02:05".
@@ -51,7 +33,8 @@ std::string Duration(double seconds);
 
 class ConsoleReporter : public Reporter {
  public:
-  // `out` must outlive the reporter.
+  // `out` must outlive the reporter. Without progress (kNone) it tells epochs
+  // only.
   ConsoleReporter(std::ostream& out, ConsoleOptions options);
 
   absl::Status OnBegin(const BeginReport& begin) override;
@@ -69,19 +52,14 @@ class ConsoleReporter : public Reporter {
     int64_t epoch;
   };
 
-  bool ItIsTime();
-  void Show(const std::string& line);
-  void ClearLine();
   std::string EpochTitle(int64_t epoch) const;
   std::string FormatMetric(const EpochReport& epoch, const std::string& name,
                            double value);
   absl::Status Good();
 
   std::ostream& out_;
-  ConsoleOptions options_;
+  ProgressLine progress_;
   BeginReport begin_;
-  double last_shown_ = -1e9;
-  size_t shown_width_ = 0;
   std::optional<int64_t> titled_epoch_;
   std::map<std::string, double> previous_;  // "valid Accuracy" -> value
   std::optional<Best> best_;
