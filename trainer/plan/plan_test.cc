@@ -13,6 +13,8 @@
 namespace slipway::plan {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::vector<Manifest> Plugins() {
   return {MakeManifest("ema", R"(
 version: 1.2.0
@@ -60,6 +62,20 @@ TEST(Plan, IsReadByPeopleWhereThereIsNothing) {
   const Plan plan = MustResolve({}, MakeRecipe("{}"));
   EXPECT_EQ(FormatPlan(plan),
             "plan " + plan.hash.substr(0, 12) + "\n  no plugins\n");
+}
+
+TEST(Plan, TellsWhatRunsByDefault) {
+  const Manifest warmup = MakeManifest("warmup", R"(
+recipe_keys:
+  - {key: auto, enables: true, when: "auto or auto == null and auto_lr"}
+)");
+  Environment launched;
+  launched.auto_lr = true;
+  EXPECT_THAT(FormatPlan(MustResolve({warmup}, MakeRecipe("{}"), launched)),
+              HasSubstr("a recipe key's default\n"));
+  EXPECT_THAT(
+      FormatPlan(MustResolve({warmup}, MakeRecipe("auto: true"), launched)),
+      HasSubstr("a recipe key at recipe.yaml:1:7\n"));
 }
 
 TEST(Plan, IsWrittenAsJson) {

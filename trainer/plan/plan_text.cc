@@ -17,7 +17,8 @@ std::string ReasonOf(const PlannedPlugin& plugin) {
     case Because::kRecipe:
       return absl::StrCat("section plugins", at);
     case Because::kRecipeKey:
-      return absl::StrCat("a recipe key", at);
+      // Nobody wrote it: the manifest makes a rule of what the world is like.
+      return absl::StrCat("a recipe key", where.empty() ? "'s default" : at);
     case Because::kRequires:
       return absl::StrCat("required", at);
     case Because::kComponent:
