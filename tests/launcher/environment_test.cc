@@ -191,6 +191,54 @@ TEST(Ranks, KeepTheUsersPreload) {
               HasSubstr("[0] libm.so.6\n"));
 }
 
+struct AllocatorCase {
+  const char* name;
+  const char* library;
+  const char* package;
+};
+
+class AllocatorTest : public testing::TestWithParam<AllocatorCase> {
+ protected:
+  static bool IsInstalled(const std::string& library) {
+    for (const char* folder :
+         {"/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/",
+          "/usr/lib64/", "/usr/local/lib/", "/usr/lib/"}) {
+      if (std::filesystem::exists(folder + library)) return true;
+    }
+    return false;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AllocatorTest,
+    testing::Values(AllocatorCase{"jemalloc", "libjemalloc.so.2",
+                                  "libjemalloc2"},
+                    AllocatorCase{"tcmalloc", "libtcmalloc_minimal.so.4",
+                                  "libtcmalloc-minimal4"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// The real library, where there is one: it is what allocates, and it has
+// nothing to say against what it is told.
+TEST_P(AllocatorTest, IsPreloadedBeforeWhatTheUserPreloads) {
+  const auto& [name, library, package] = GetParam();
+  const Launched run = RunLauncher(
+      {absl::StrCat("--allocator=", name)},
+      absl::StrCat("echo $LD_PRELOAD; grep -o -m 1 ", library,
+                   " /proc/self/maps; grep -o -m 1 libm.so.6 /proc/self/maps"),
+      {{"LD_PRELOAD", "libm.so.6"},
+       {"ASAN_OPTIONS", "verify_asan_link_order=0"}});
+  if (!IsInstalled(library)) {
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr(absl::StrCat("apt-get install ", package)));
+    return;
+  }
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(absl::StrCat("/", library, ":libm.so.6\n")));
+  EXPECT_THAT(run.out, HasSubstr(absl::StrCat("[0] ", library, "\n")));
+  EXPECT_THAT(run.out, HasSubstr("[0] libm.so.6\n"));
+  EXPECT_THAT(run.err, Not(HasSubstr("<jemalloc>")));
+}
+
 TEST(Env, SaysTheSameAsJson) {
   const json env = json::parse(AskLauncher({"env", "--format=json"}).out);
   EXPECT_EQ(env["schema"], 1);

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,9 @@ absl::Status Work(const Rank& rank) {
   }
   if (task == "throw") throw std::runtime_error("thrown");
   if (task == "crash" && rank.rank == 0) raise(SIGKILL);
+  if (task == "lists") {
+    std::cout << absl::StrCat("auto_lr ", std::getenv("SLIPWAY_AUTO_LR"), "\n");
+  }
   if (task == "restart" && rank.restart == 0) return absl::AbortedError("once");
   std::cout << absl::StrCat("rank ", rank.rank, " of ", rank.world_size,
                             " on CPU ", sched_getcpu(), " says ", task, "\n");
@@ -31,6 +35,10 @@ int Main() {
                           .grace = absl::Seconds(1),
                           .max_restarts = task == "restart" ? 1 : 0};
   if (task == "many") options.num_processes = 100000;
+  if (task == "lists") {
+    options.cpu_for_each_process = {{1}, {0}};
+    options.auto_lr = false;
+  }
   if (task == "twice") {
     const int code = ExitCode(Spawn(options, [](const Rank& rank) {
       std::cout << absl::StrCat("first ", rank.rank, "\n");

@@ -40,6 +40,14 @@ TEST_F(SpawnTest, RunsTheFunctionInEachRank) {
   EXPECT_THAT(run.out, Not(HasSubstr("] behind the call")));
 }
 
+TEST_F(SpawnTest, TakesTheOptionsOfTheLauncher) {
+  const Outcome run = RunProgram("lists");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("[0] rank 0 of 2 on CPU 1"));
+  EXPECT_THAT(run.out, HasSubstr("[1] rank 1 of 2 on CPU 0"));
+  EXPECT_THAT(run.out, HasSubstr("auto_lr 0\n"));
+}
+
 TEST_F(SpawnTest, TellsTheErrorOfARank) {
   const Outcome run = RunProgram("error");
   EXPECT_EQ(run.exit_code, 1);
