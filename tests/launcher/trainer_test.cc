@@ -1,5 +1,7 @@
 // The launcher around the trainer: what it reads of recipes, and what it hands
 // over.
+#include <signal.h>
+
 #include <string>
 #include <vector>
 
@@ -100,6 +102,48 @@ TEST(Launcher, PlansWhereTheTrainerWouldOnlyShow) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("batch: 64 samples a step"));
   EXPECT_THAT(FilesIn(folder), Not(Contains("run")));
+}
+
+// lr_warmup's part in what is planned for two ranks, or null.
+json PlannedWarmup(const std::vector<std::string>& flags,
+                   const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"plan", "--num_processes=2",
+                                  "--topology=pack:1 [numa] core:2 pu:1",
+                                  "--format=json"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  const Outcome run = RunLauncher(Launch(all, more), EmptyFolder());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const json plan = json::parse(run.out);
+  for (const json& plugin : plan["plugin_plan"]["plugins"]) {
+    if (plugin["id"] == "lr_warmup") return plugin;
+  }
+  return nullptr;
+}
+
+TEST(Launcher, RaisesRatesUnlessToldNotTo) {
+  const json planned = PlannedWarmup({}, {});
+  ASSERT_NE(planned, nullptr);
+  EXPECT_EQ(planned["because"], "recipe_key");
+  EXPECT_EQ(planned["config"]["auto_lr"], true);
+  EXPECT_EQ(PlannedWarmup({"--auto_lr=false"}, {}), nullptr);
+  EXPECT_EQ(PlannedWarmup({}, {"+training_hyperparams.auto_lr=False"}),
+            nullptr);
+  EXPECT_EQ(PlannedWarmup({}, {"+multi_gpu=DDP", "+num_gpus=2"}), nullptr);
+  EXPECT_EQ(PlannedWarmup(
+                {"--auto_lr=false"},
+                {"+training_hyperparams.auto_lr=True"})["config"]["auto_lr"],
+            true);
+}
+
+TEST(Launcher, GivesUpWhenARestartFailsAsWell) {
+  const std::string folder = EmptyFolder();
+  const Outcome run =
+      RunLauncher(Launch({"--max_restarts=1", "--log_dir=logs"}, {"epochs=2"}),
+                  folder, {{"SLIPWAY_FAULT", "step:2"}});
+  EXPECT_EQ(run.exit_code, 128 + SIGKILL);
+  const json report =
+      json::parse(ReadText(folder + "/logs/launch_report.json"));
+  EXPECT_EQ(report["attempts"].size(), 2u);
 }
 
 TEST(Launcher, SendsQuestionsToTheTrainer) {
