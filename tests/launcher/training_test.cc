@@ -1,4 +1,5 @@
-// Ranks that train under the launcher, and start again after one is killed.
+// Two ranks that train under the launcher: rates that grow with them, and a
+// start again after one is killed.
 #include <signal.h>
 
 #include <chrono>
@@ -49,6 +50,12 @@ Arguments Launch(int ranks, const Arguments& flags, const std::string& run_dir,
   all.insert(all.end(), run.begin(), run.end());
   all.insert(all.end(), more.begin(), more.end());
   return all;
+}
+
+Outcome RunToTheEnd(const Arguments& arguments) {
+  return Process(RunfilePath("launcher/launcher"), arguments,
+                 testing::TempDir())
+      .Wait();
 }
 
 // The process that is rank `rank` of the run in `run_dir`; 0 if there is none.
@@ -104,8 +111,39 @@ TEST_P(Launched, StartsAgainFromTheCheckpointWhenARankIsKilled) {
   EXPECT_EQ(result["resumed_from"]["step"], 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Launched, testing::Values(1),
+INSTANTIATE_TEST_SUITE_P(Ranks, Launched, testing::Values(1, 2),
                          testing::PrintToStringParamName());
+
+std::vector<double> RatesOf(const std::string& run_dir) {
+  std::vector<double> rates;
+  for (const json& line : LinesOf(run_dir, "step")) {
+    rates.push_back(line["lr"]["default"].get<double>());
+  }
+  return rates;
+}
+
+// BigDL-Nano's formula under a schedule, of which eight steps of the thousand
+// are done; what counts them survives a kill.
+TEST(TwoRanks, RaiseTheirRatesAlsoAcrossARestart) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "two cores";
+  const std::string folder = EmptyFolder();
+  const std::string flat = folder + "/flat", raised = folder + "/raised",
+                    killed = folder + "/killed";
+  const Outcome without = RunToTheEnd(Launch(2, {"--auto_lr=false"}, flat));
+  ASSERT_EQ(without.exit_code, 0) << without.err;
+  const Outcome with = RunToTheEnd(Launch(2, {}, raised));
+  ASSERT_EQ(with.exit_code, 0) << with.err;
+  const Outcome again = RunKilledOnce(2, killed);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const std::vector<double> before = RatesOf(flat), after = RatesOf(raised);
+  ASSERT_EQ(before.size(), 8u);
+  ASSERT_EQ(after.size(), 8u);
+  for (int step = 0; step < 8; ++step) {
+    EXPECT_NEAR(after[step] / before[step], 1 + step / 1000.0, 1e-9) << step;
+  }
+  EXPECT_EQ(RatesOf(killed), after);
+  EXPECT_EQ(ResultOf(killed)["resumed_from"]["step"], 4);
+}
 
 }  // namespace
 }  // namespace slipway
