@@ -1,5 +1,7 @@
 #include "trainer/dist/prepare.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -246,6 +248,19 @@ TEST(Prepare, MakesBuffersOneInEachStep) {
         }
       }));
   EXPECT_THAT(said, Each("5 0 "));
+}
+
+TEST(Prepare, TellsTheLauncherOfEachStep) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ProcessGroup alone({.heartbeat_fd = ends[1]});
+  Training training(0);
+  const auto ranks = PrepareAll(alone, training);
+  for (int i = 0; i < 3; ++i) Require(training.optimizer->Step({0}));
+  char beats[8];
+  EXPECT_EQ(read(ends[0], beats, sizeof(beats)), 3);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(Prepare, NamesWhatIsNotTheSameOnAllRanks) {
