@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/dist/programs.h"
 #include "tests/e2e/process.h"
 
 namespace slipway {
@@ -92,6 +93,18 @@ TEST_P(Train, RunsOnTheCpusItIsGiven) {
       Launched(GetParam(), {"--cpu_for_each_process=[[1],[0]]"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_NE(Weights(run)[1], "nothing");
+}
+
+// As torchrun starts it: with the variables of a rank and nothing else.
+TEST_P(Train, TrainsUnderOtherLaunchers) {
+  const std::vector<Outcome> ranks = RunProgramRanks(
+      2, RunfilePath("tests/examples/" + GetParam()), {}, EmptyFolder());
+  std::vector<std::string> weights;
+  for (const Outcome& rank : ranks) {
+    ASSERT_EQ(rank.exit_code, 0) << rank.err;
+    weights.push_back(rank.out.substr(rank.out.find("weights ")));
+  }
+  EXPECT_EQ(weights[0], weights[1]);
 }
 
 TEST_P(Train, TrainsAloneWhereItIsTheOnlyRank) {
