@@ -135,6 +135,22 @@ TEST(Launcher, RaisesRatesUnlessToldNotTo) {
             true);
 }
 
+// Where they are installed; environment_test.cc says what happens elsewhere.
+TEST(Launcher, TrainsWithOtherAllocators) {
+  for (const char* name : {"jemalloc", "tcmalloc"}) {
+    const std::string folder = EmptyFolder();
+    const Outcome run =
+        RunLauncher(Launch({absl::StrCat("--allocator=", name)}), folder,
+                    {{"ASAN_OPTIONS", "verify_asan_link_order=0"}});
+    if (run.exit_code == 2) {
+      EXPECT_THAT(run.err, HasSubstr("apt-get install lib"));
+      continue;
+    }
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.err, Not(HasSubstr("<jemalloc>")));
+  }
+}
+
 TEST(Launcher, GivesUpWhenARestartFailsAsWell) {
   const std::string folder = EmptyFolder();
   const Outcome run =
