@@ -48,12 +48,10 @@ struct Shared {
 
   absl::Status SyncBuffers() {
     if (!group.distributed()) return absl::OkStatus();
-    try {
+    return Guarded([this] {
       buffers->Begin();
       return buffers->Finish();
-    } catch (...) {
-      return CurrentExceptionStatus();
-    }
+    });
   }
 };
 

@@ -2,8 +2,8 @@
 // TorchNano.setup and @nano do, for C++. The loop stays as it was for one
 // process; from inside it takes two lines more,
 //
-//   absl::Status Train(nn::Module& model, std::unique_ptr<Optimizer>&
-//   optimizer,
+//   absl::Status Train(nn::Module& model,
+//                      std::unique_ptr<Optimizer>& optimizer,
 //                      data::Loader& batches, int epochs) {
 //     auto ranks = dist::Prepare(model, {&optimizer}, {&batches});
 //     if (!ranks.ok()) return ranks.status();
