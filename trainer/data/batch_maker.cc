@@ -1,5 +1,6 @@
 #include "trainer/data/batch_maker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +31,14 @@ BatchMaker::BatchMaker(const LoaderParts& parts, const LoaderOptions& options,
               .world_size = options.world_size,
               .drop_last = options.drop_last}) {}
 
+std::vector<int64_t> BatchMaker::Places(int64_t number) const {
+  std::vector<int64_t> places = shard_.Places(number);
+  if (options_.evaluation) {
+    places.resize(std::max<int64_t>(shard_.valid(number), 1));
+  }
+  return places;
+}
+
 Batch BatchMaker::Ask(int64_t number,
                       const std::vector<int64_t>& places) const {
   Batch batch;
@@ -42,7 +51,7 @@ Batch BatchMaker::Ask(int64_t number,
 }
 
 BatchMaker::Result BatchMaker::Make(int64_t number, ForEach for_each) const {
-  const std::vector<int64_t> places = shard_.Places(number);
+  const std::vector<int64_t> places = Places(number);
   Batch batch = Ask(number, places);
   std::vector<absl::StatusOr<Sample>> made(places.size());
   ImageRows rows(batch.size());

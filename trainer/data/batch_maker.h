@@ -49,6 +49,8 @@ class BatchMaker {
   Result Make(int64_t batch, ForEach for_each) const;
 
  private:
+  // Those of the batch; in evaluation without what only fills it up.
+  std::vector<int64_t> Places(int64_t number) const;
   // The batch of these places, with nothing in it yet.
   Batch Ask(int64_t number, const std::vector<int64_t>& places) const;
   // The sample with its image in row `row`.

@@ -53,6 +53,7 @@ class FailedEpoch : public Epoch {
     if (status_.ok()) return std::nullopt;
     return std::exchange(status_, absl::OkStatus());
   }
+  bool Ready() const override { return true; }
   double seconds_waited() const override { return 0; }
   std::vector<std::string> SkippedSamples() override { return {}; }
 
@@ -94,6 +95,10 @@ class LoaderEpoch : public Epoch {
     if (made.batch.ok()) return std::optional<Batch>(*std::move(made.batch));
     Stop();
     return made.batch.status();
+  }
+
+  bool Ready() const override {
+    return pipeline_ == nullptr || next_ >= maker_.size() || pipeline_->Ready();
   }
 
   double seconds_waited() const override { return seconds_waited_; }

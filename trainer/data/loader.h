@@ -50,8 +50,9 @@ struct LoaderOptions {
   int prefetch = 4;
   uint64_t seed = 0;
   // This rank's share: every world_size-th sample from `rank` on. Training
-  // repeats the epoch's first samples to make all shares equal, and counts
-  // them; evaluation marks such repeats as not valid (Batch::valid).
+  // repeats the epoch's first samples to make all shares equal. Evaluation
+  // leaves them out: a batch that would be nothing else has one, which is not
+  // valid (Batch::valid), so that all ranks have as many batches.
   int rank = 0;
   int world_size = 1;
   bool evaluation = false;
@@ -70,6 +71,8 @@ class Epoch {
   // if the data set says so); after it the epoch is over. CANCELLED is no such
   // error: see Loader::set_stop.
   virtual absl::StatusOr<std::optional<Batch>> Next() = 0;
+  // Whether Next() would not wait now, and so could not be cancelled.
+  virtual bool Ready() const = 0;
   // Seconds this thread waited in Next() since Begin().
   virtual double seconds_waited() const = 0;
   // Messages of samples left out since the last call.

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ATen/ops/equal.h"
@@ -146,13 +147,36 @@ TEST_P(LoaderTest, DealsTheSamplesOutToRanks) {
     options.world_size = 3;
     Loader loader(NumberParts(10), options);
     const Pass pass = RunEpoch(loader);
-    EXPECT_EQ(AllIndices(pass).size(), 4u);
+    EXPECT_EQ(pass.batches.size(), 2u);
+    EXPECT_EQ(AllIndices(pass).size(), rank == 0 ? 4u : 3u);
     for (const Batch& batch : pass.batches) {
       valid.insert(batch.indices.begin(), batch.indices.begin() + batch.valid);
     }
   }
   const Indices all = SequentialSampler(10)->Order(0);
   EXPECT_EQ(valid, std::multiset<int64_t>(all.begin(), all.end()));
+}
+
+TEST_P(LoaderTest, GivesARankWithoutSamplesABatchThatDoesNotCount) {
+  LoaderOptions options = Options(3);
+  options.evaluation = true;
+  options.rank = 2;
+  options.world_size = 3;
+  Loader loader(NumberParts(2), options);
+  const Pass pass = RunEpoch(loader);
+  ASSERT_EQ(pass.batches.size(), 1u);
+  EXPECT_EQ(pass.batches[0].indices, (Indices{0}));
+  EXPECT_EQ(pass.batches[0].valid, 0);
+}
+
+TEST_P(LoaderTest, IsReadyOnceTheNextBatchIsMade) {
+  Loader loader(NumberParts(10), Options(4));
+  const std::unique_ptr<Epoch> epoch = loader.Begin(0);
+  for (int64_t batch = 0; batch < loader.size(); ++batch) {
+    while (!epoch->Ready()) std::this_thread::yield();
+    ASSERT_TRUE(epoch->Next().ok());
+  }
+  EXPECT_TRUE(epoch->Ready());
 }
 
 TEST_P(LoaderTest, CountsRepeatedSamplesOfATrainingAsValid) {

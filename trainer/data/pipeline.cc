@@ -150,6 +150,11 @@ bool Pipeline::WaitForNext(const std::atomic<int>* stop) {
   return true;
 }
 
+bool Pipeline::Ready() const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  return slots_.front()->done;
+}
+
 BatchMaker::Result Pipeline::Next() {
   const std::shared_ptr<Slot> slot = std::move(slots_.front());
   slots_.pop_front();

@@ -38,6 +38,9 @@ class Pipeline {
   // not zero: false.
   bool WaitForNext(const std::atomic<int>* stop);
 
+  // Whether the next batch is made; not after the last.
+  bool Ready() const;
+
   // The next batch, once it is made; at most maker.size() - first_batch times.
   BatchMaker::Result Next();
 

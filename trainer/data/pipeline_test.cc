@@ -96,6 +96,22 @@ TEST(Pipeline, ReadsNothingBeforeItBeginsAndNoMoreAheadThanItIsTold) {
   EXPECT_EQ(reads, 16);
 }
 
+TEST(Pipeline, IsNotReadyWhileASampleIsAwaited) {
+  std::atomic<bool> wait = true;
+  Loader loader(NumberParts(8,
+                            [&](int64_t) {
+                              while (wait) {
+                                std::this_thread::sleep_for(milliseconds(1));
+                              }
+                              return absl::OkStatus();
+                            }),
+                {.batch_size = 4, .num_workers = 1});
+  const std::unique_ptr<Epoch> epoch = loader.Begin(0);
+  EXPECT_FALSE(epoch->Ready());
+  wait = false;
+  while (!epoch->Ready()) std::this_thread::sleep_for(milliseconds(1));
+}
+
 TEST(Pipeline, StopsWhenItsEpochIsDestroyed) {
   std::atomic<int> reads = 0;
   Loader loader(NumberParts(4000,
