@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "trainer/find_plugins.h"
+#include "trainer/join.h"
 #include "trainer/json_node.h"
 #include "trainer/locations.h"
 #include "trainer/loop/stop_signals.h"
@@ -38,7 +39,7 @@ Node RecipeOf(const std::string& experiment_name, const TrainRequest& request) {
   return recipe;
 }
 
-void Missing(std::string message, Problems& problems) {
+void Add(std::string message, Problems& problems) {
   Problem problem;
   problem.kind = "value";
   problem.message = std::move(message);
@@ -46,12 +47,12 @@ void Missing(std::string message, Problems& problems) {
 }
 
 void CheckRequest(const TrainRequest& request, Problems& problems) {
-  if (request.model == nullptr) Missing("the request has no model", problems);
+  if (request.model == nullptr) Add("the request has no model", problems);
   if (request.train_loader == nullptr) {
-    Missing("the request has no train_loader", problems);
+    Add("the request has no train_loader", problems);
   }
   if (!request.training_hyperparams.is_object()) {
-    Missing("training_hyperparams is no map", problems);
+    Add("training_hyperparams is no map", problems);
   }
 }
 
@@ -93,7 +94,27 @@ struct Trainer::Impl {
     prepare.parts.train_metrics = std::move(request.train_metrics);
     prepare.parts.valid_metrics = std::move(request.valid_metrics);
     prepare.callbacks = std::move(request.callbacks);
+    prepare.group = settings.group;
     return prepare;
+  }
+
+  // The console and the files of the run, both rank 0's.
+  absl::Status StartReports(const RunPlace& place, const Node& recipe,
+                            const plan::Plan& plan, dist::ProcessGroup& group,
+                            const Problems& problems) {
+    if (settings.console && group.rank() == 0) {
+      std::cerr << FormatProblems(problems);
+      trainer->AddReporter(std::make_unique<ConsoleReporter>(
+          std::cerr, ConsoleOptionsFor(STDERR_FILENO)));
+    }
+    absl::Status created;
+    if (!place.dir.empty() && group.rank() == 0) {
+      created = StartRunFolder(place, Folder(), recipe, plan, *trainer);
+    }
+    Problems found;
+    if (!created.ok()) Add(std::string(created.message()), found);
+    if (AllReady(group, found)) return absl::OkStatus();
+    return created.ok() ? Refused(found) : created;
   }
 };
 
@@ -107,36 +128,31 @@ Trainer::~Trainer() = default;
 
 absl::StatusOr<RunResult> Trainer::Train(TrainRequest request) {
   const TrainerSettings& settings = impl_->settings;
+  dist::ProcessGroup alone;
+  dist::ProcessGroup& group =
+      settings.group != nullptr ? *settings.group : alone;
   Problems problems;
   CheckRequest(request, problems);
-  if (HasErrors(problems)) return Refused(problems);
+  if (!AllReady(group, problems)) return Refused(problems);
   std::vector<std::unique_ptr<Reporter>> reporters =
       std::move(request.reporters);
   PrepareRequest prepare = impl_->Preparation(request, problems);
   const Node recipe = prepare.recipe;
-  std::optional<RunPlace> place =
-      FindRunPlace(recipe, impl_->Folder(), absl::Now(), problems);
+  std::optional<RunPlace> place = FindRunPlaceTogether(
+      group, recipe, impl_->Folder(), absl::Now(), problems);
   if (settings.ckpt_root_dir.empty() && place) place->dir.clear();
   if (place) {
     prepare.run_dir = place->dir;
     prepare.resumes = !place->checkpoint.empty();
   }
   std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
-  if (!prepared) return Refused(problems);
+  if (!AllReady(group, problems)) return Refused(problems);
   impl_->trainer = std::move(prepared->trainer);
-  if (!TakeUp(*place, recipe, prepared->plan, *impl_->trainer, problems)) {
-    return Refused(problems);
-  }
-  if (settings.console) {
-    std::cerr << FormatProblems(problems);
-    impl_->trainer->AddReporter(std::make_unique<ConsoleReporter>(
-        std::cerr, ConsoleOptionsFor(STDERR_FILENO)));
-  }
-  if (!place->dir.empty()) {
-    const absl::Status created = StartRunFolder(
-        *place, impl_->Folder(), recipe, prepared->plan, *impl_->trainer);
-    if (!created.ok()) return created;
-  }
+  TakeUp(*place, recipe, prepared->plan, *impl_->trainer, problems);
+  if (!AllReady(group, problems)) return Refused(problems);
+  const absl::Status started =
+      impl_->StartReports(*place, recipe, prepared->plan, group, problems);
+  if (!started.ok()) return started;
   for (auto& reporter : reporters) {
     impl_->trainer->AddReporter(std::move(reporter));
   }

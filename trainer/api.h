@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "trainer/data/loader.h"
+#include "trainer/dist/process_group.h"
 #include "trainer/loop/run_result.h"
 #include "trainer/nn/module.h"
 #include "trainer/plugin/loss.h"
@@ -55,6 +56,11 @@ struct TrainerSettings {
   // SIGINT and SIGTERM end the training at its next step, saved, with
   // exit_reason signal, instead of the process.
   bool handle_signals = false;
+  // The processes that train together, of which this is one: connected, and
+  // borrowed. All call Train with the same request, but loaders that have the
+  // share of their rank (LoaderOptions). Rank 0 writes and shows what it does.
+  // Null: this process is alone.
+  dist::ProcessGroup* group = nullptr;
 };
 
 struct TrainRequest {

@@ -1,11 +1,15 @@
 // The trainer: trains a model from a recipe. See flags.cc for the command line.
 //
+// Several of it, started by a launcher with WORLD_SIZE, train one model: what
+// they do together before the training is in join.h.
+//
 // Exit codes: 0 done; 1 failed; 2 nothing was started, for what is wrong with
 // the command line, the recipe or the plan; 128 + signal. JSON goes to standard
 // output, everything else to standard error.
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
@@ -17,9 +21,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "c10/core/Device.h"
+#include "trainer/dist/environment.h"
+#include "trainer/dist/process_group.h"
 #include "trainer/dry_run.h"
 #include "trainer/find_plugins.h"
 #include "trainer/flags.h"
+#include "trainer/join.h"
 #include "trainer/launcher_note.h"
 #include "trainer/locations.h"
 #include "trainer/loop/stop_signals.h"
@@ -36,11 +44,16 @@
 namespace slipway {
 namespace {
 
+constexpr int kFailed = 1;
 constexpr int kRefused = 2;
 
+// Ranks that were lost are no fault of what was asked for.
 int Refuse(const Problems& problems) {
   std::cerr << FormatProblems(problems);
-  return kRefused;
+  const bool lost = std::any_of(
+      problems.begin(), problems.end(),
+      [](const Problem& problem) { return problem.kind == "peer"; });
+  return lost ? kFailed : kRefused;
 }
 
 int Help(const recipe::SearchPath& path) {
@@ -57,21 +70,24 @@ int Print(const recipe::Node& recipe, const std::string& format) {
   return 0;
 }
 
-Problem NoMemoryPlan(const absl::Status& status) {
+Problem NoMemoryPlan(const absl::Status& status, int world_size) {
   Problem problem;
   problem.kind = "value";
   problem.severity = Severity::kWarning;
   problem.message = "what the training holds in memory was not measured";
   problem.detail = std::string(status.message());
-  problem.hint = "the training would fail in the same way";
+  problem.hint = world_size == 1
+                     ? "the training would fail in the same way"
+                     : "it is measured in one process: without WORLD_SIZE";
   return problem;
 }
 
 int DryRun(const recipe::Node& recipe, const Prepared& prepared,
-           const std::string& format) {
+           const std::string& format, int world_size) {
   const auto measured = prepared.trainer->MeasureMemory();
-  if (!measured.ok())
-    std::cerr << FormatProblem(NoMemoryPlan(measured.status()));
+  if (!measured.ok()) {
+    std::cerr << FormatProblem(NoMemoryPlan(measured.status(), world_size));
+  }
   const loop::MemoryPlan* memory = measured.ok() ? &*measured : nullptr;
   if (format == "json") {
     std::cout << DryRunJson(recipe, prepared, memory).dump(2) << "\n";
@@ -105,26 +121,51 @@ bool Stopped(const std::atomic<int>& signal) {
   return true;
 }
 
-int Train(const Flags& flags, const recipe::Node& recipe,
-          const RunFolderRequest& folder, const RunPlace& place,
-          Prepared& prepared, loop::StopSignals& signals) {
+// What the run writes, and who sees it. Problems are of this rank's.
+void AddReporters(const Flags& flags, const recipe::Node& recipe,
+                  const RunFolderRequest& folder, const RunPlace& place,
+                  int rank, Prepared& prepared, Problems& problems) {
   loop::Trainer& trainer = *prepared.trainer;
-  const bool silent = trainer.hyperparams().silent_mode;
-  if (!silent) {
+  if (rank == 0 && !trainer.hyperparams().silent_mode) {
     trainer.AddReporter(
         std::make_unique<ConsoleReporter>(std::cerr, Console(flags)));
   }
+  // Rank 0 creates the folder, and all others wait for that.
   const absl::Status created =
-      StartRunFolder(place, folder, recipe, prepared.plan, trainer);
-  if (!created.ok()) {
-    std::cerr << "error: " << created.message() << "\n";
-    return kRefused;
+      rank == 0 ? StartRunFolder(place, folder, recipe, prepared.plan, trainer)
+                : StartPeerFiles(place, rank, trainer);
+  if (created.ok()) return;
+  Problem problem;
+  problem.kind = "value";
+  problem.message = std::string(created.message());
+  problems.push_back(std::move(problem));
+}
+
+// Rank 0 first. False: nothing starts, on any rank.
+bool StartFiles(const Flags& flags, const recipe::Node& recipe,
+                const RunFolderRequest& folder, const RunPlace& place,
+                dist::ProcessGroup& group, Prepared& prepared,
+                Problems& problems) {
+  const int rank = group.rank();
+  if (rank == 0) {
+    AddReporters(flags, recipe, folder, place, rank, prepared, problems);
   }
-  if (flags.profile) trainer.ProfileSteps(*flags.profile);
+  if (!AllReady(group, problems)) return false;
+  if (rank != 0) {
+    AddReporters(flags, recipe, folder, place, rank, prepared, problems);
+  }
+  return AllReady(group, problems);
+}
+
+int Train(const Flags& flags, int rank, Prepared& prepared,
+          loop::StopSignals& signals) {
+  loop::Trainer& trainer = *prepared.trainer;
+  if (flags.profile && rank == 0) trainer.ProfileSteps(*flags.profile);
   signals.Retarget(trainer.stop_signal());
   const loop::RunResult result = trainer.Fit();
-  if (silent && result.error) std::cerr << FormatProblem(*result.error);
-  if (flags.plugin_profile)
+  const bool shown = rank == 0 && !trainer.hyperparams().silent_mode;
+  if (!shown && result.error) std::cerr << FormatProblem(*result.error);
+  if (flags.plugin_profile && rank == 0)
     std::cerr << FormatPluginProfile(trainer.hooks().Times());
   // All is written. What is left waits for data that may never come.
   if (trainer.stop_signal() != 0) EndAtOnce(result.exit_code);
@@ -133,12 +174,12 @@ int Train(const Flags& flags, const recipe::Node& recipe,
 
 // The states of the run that is to be replayed, if one is; `request` then
 // begins where that run did.
-std::optional<ReplayLog> PrepareReplay(const Flags& flags,
+std::optional<ReplayLog> PrepareReplay(const Flags& flags, int rank,
                                        recipe::Request& request,
                                        Problems& problems) {
   if (flags.replay.empty() || HasErrors(problems)) return std::nullopt;
   std::optional<ReplayLog> log =
-      OpenReplay(flags.replay, flags.until, problems);
+      OpenReplay(flags.replay, rank, flags.until, problems);
   if (!log) return log;
   for (const std::string& text : ReplayOverrides(*log)) {
     request.overrides.push_back(text);
@@ -150,18 +191,46 @@ std::optional<ReplayLog> PrepareReplay(const Flags& flags,
 // checkpoint which it took up.
 int Start(const Flags& flags, const recipe::Composed& composed,
           const RunFolderRequest& folder, const RunPlace& place,
-          std::optional<ReplayLog> log, Prepared& prepared,
-          loop::StopSignals& signals, Problems& problems) {
-  if (!TakeUp(place, composed.recipe, prepared.plan, *prepared.trainer,
-              problems)) {
-    return Refuse(problems);
-  }
-  std::cerr << FormatProblems(problems);
+          std::optional<ReplayLog> log, dist::ProcessGroup& group,
+          Prepared& prepared, loop::StopSignals& signals, Problems& problems) {
+  TakeUp(place, composed.recipe, prepared.plan, *prepared.trainer, problems);
+  if (!AllReady(group, problems)) return Refuse(problems);
+  if (group.rank() == 0) std::cerr << FormatProblems(problems);
   if (!log) {
-    return Train(flags, composed.recipe, folder, place, prepared, signals);
+    Problems found;
+    if (!StartFiles(flags, composed.recipe, folder, place, group, prepared,
+                    found)) {
+      return Refuse(found);
+    }
+    return Train(flags, group.rank(), prepared, signals);
   }
   signals.Retarget(prepared.trainer->stop_signal());
   return Replay(*std::move(log), *prepared.trainer, std::cerr);
+}
+
+at::Device DeviceOf(const recipe::Node& recipe, const std::string& flag,
+                    const dist::ProcessGroup& group) {
+  Problems told_later;
+  if (ChooseDevice(recipe, flag, told_later) == "cpu") return at::kCPU;
+  const auto index =
+      static_cast<at::DeviceIndex>(group.environment().local_rank);
+  return at::Device(at::kCUDA, index);
+}
+
+// Where the run will be, once all ranks have met. They do not for a dry run, or
+// where there is nothing to meet for.
+std::optional<RunPlace> MeetAndFindPlace(const Flags& flags,
+                                         const recipe::Node& recipe,
+                                         const RunFolderRequest& folder,
+                                         dist::ProcessGroup& group,
+                                         Problems& problems) {
+  if (flags.dry_run || HasErrors(problems)) {
+    return FindRunPlace(recipe, folder, absl::Now(), problems);
+  }
+  if (!Join(group, DeviceOf(recipe, flags.device, group), recipe, problems)) {
+    return std::nullopt;
+  }
+  return FindRunPlaceTogether(group, recipe, folder, absl::Now(), problems);
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -169,12 +238,14 @@ int Main(const std::vector<std::string>& arguments) {
   static std::atomic<int> signal = 0;
   loop::StopSignals signals(signal);
   Problems problems;
+  dist::ProcessGroup group(dist::ReadEnvironment(problems));
   const Flags flags = ParseFlags(arguments, problems);
   const Locations here =
       FindLocations(ExecutablePath(), std::getenv("RUNFILES_DIR"));
   recipe::Request request = RecipeRequest(flags, here);
   if (flags.help) return Help(recipe::SearchPathOf(request));
-  std::optional<ReplayLog> log = PrepareReplay(flags, request, problems);
+  std::optional<ReplayLog> log =
+      PrepareReplay(flags, group.rank(), request, problems);
   if (HasErrors(problems)) return Refuse(problems);
 
   std::optional<recipe::Composed> composed = recipe::Compose(request, problems);
@@ -192,27 +263,34 @@ int Main(const std::vector<std::string>& arguments) {
 
   const RunFolderRequest folder = FolderRequest(flags, *composed);
   const std::optional<RunPlace> place =
-      FindRunPlace(composed->recipe, folder, absl::Now(), problems);
+      MeetAndFindPlace(flags, composed->recipe, folder, group, problems);
   prepare.recipe = composed->recipe;
   prepare.recipe_name = flags.recipe;
   prepare.device = flags.device;
+  prepare.group = &group;
   if (place) {
     // A replay writes nothing.
     if (!log) prepare.run_dir = place->dir;
     prepare.resumes = !place->checkpoint.empty();
   }
   std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
-  if (!prepared) return Refuse(problems);
+  if (prepared) CheckLaunchedPlan(group, prepared->plan, problems);
+  const bool met = group.connected();
+  if (met ? !AllReady(group, problems) : HasErrors(problems)) {
+    return Refuse(problems);
+  }
   if (std::getenv("WORLD_SIZE") == nullptr) {
     NoteLauncher(composed->recipe, flags.recipe, problems);
   }
   if (flags.dry_run) {
     std::cerr << FormatProblems(problems);
-    return DryRun(composed->recipe, *prepared, flags.format);
+    return DryRun(composed->recipe, *prepared, flags.format,
+                  group.world_size());
   }
-  if (Stopped(signal)) return 128 + signal;
+  // Several ranks stop together.
+  if (!group.distributed() && Stopped(signal)) return 128 + signal;
   const int exit_code = Start(flags, *composed, folder, *place, std::move(log),
-                              *prepared, signals, problems);
+                              group, *prepared, signals, problems);
   // The trainer's own goes with it.
   signals.Retarget(signal);
   return exit_code;

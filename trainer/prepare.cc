@@ -1,6 +1,7 @@
 #include "trainer/prepare.h"
 
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "ATen/Context.h"
@@ -46,7 +47,9 @@ class Preparation {
     }
     CheckRanks();
     environment_ = plan::DetectEnvironment();
-    environment_.device = ChooseDevice();
+    environment_.world_size = here().world_size;
+    environment_.device =
+        ChooseDevice(request_.recipe, request_.device, found_);
     ResolvePlan();
     std::optional<Prepared> prepared;
     if (!HasErrors(found_) && !HasErrors(problems_)) prepared = Build();
@@ -55,30 +58,22 @@ class Preparation {
   }
 
  private:
-  // "cpu" or "cuda".
-  std::string ChooseDevice() {
-    const std::string wanted = request_.device.empty()
-                                   ? TextAt(request_.recipe, "device")
-                                   : request_.device;
-    const bool here = environment_.device == "cuda" && at::hasCUDA();
-    if (wanted == "cuda" && !here) {
-      found_.push_back(
-          Wrong("value", "device: no CUDA device can be used",
-                MarkAt(request_.recipe, "device"),
-                at::hasCUDA() ? "check the driver with nvidia-smi, or use cpu"
-                              : "build with --config=cuda, or use cpu"));
-    }
-    return here && wanted != "cpu" ? "cuda" : "cpu";
+  dist::Environment here() const {
+    return request_.group != nullptr ? request_.group->environment()
+                                     : dist::Environment();
   }
 
-  // Ranks are for later versions: better none than wrong ones.
+  // Whoever starts several processes means that they train together.
   void CheckRanks() {
     const char* size = std::getenv("WORLD_SIZE");
-    if (size == nullptr || std::string(size) == "1") return;
-    found_.push_back(
-        Wrong("value", absl::StrCat("WORLD_SIZE is ", size), {},
-              "several processes are not available in this version: start "
-              "one, without WORLD_SIZE"));
+    if (request_.group != nullptr || size == nullptr ||
+        std::string_view(size) == "1") {
+      return;
+    }
+    found_.push_back(Wrong(
+        "value",
+        absl::StrCat("WORLD_SIZE is ", size, ", and this trainer is alone"), {},
+        "give it the group of the ranks, or unset WORLD_SIZE"));
   }
 
   void ResolvePlan() {
@@ -97,7 +92,8 @@ class Preparation {
     loop::TrainerParts& parts = request_.parts;
     parts.hooks = std::make_unique<HookRunner>(std::move(plugins), plan_.order);
     AddCallbacks(*parts.hooks);
-    loop::Assemble(request_.recipe, hyperparams_, components, parts, found_);
+    loop::Assemble(request_.recipe, hyperparams_, components, here().rank,
+                   here().world_size, parts, found_);
     CheckLoss();
     if (parts.model != nullptr && !request_.resumes) {
       loop::LoadStartingWeights(request_.recipe, *parts.model, found_);
@@ -142,9 +138,12 @@ class Preparation {
     options.experiment_name = TextAt(request_.recipe, "experiment_name");
     options.architecture = architecture;
     options.run_dir = request_.run_dir;
-    if (environment_.device == "cuda")
-      options.device = at::Device(at::kCUDA, 0);
+    if (environment_.device == "cuda") {
+      const auto index = static_cast<at::DeviceIndex>(here().local_rank);
+      options.device = at::Device(at::kCUDA, index);
+    }
     options.plan = plan_;
+    options.group = request_.group;
     return options;
   }
 
@@ -157,6 +156,19 @@ class Preparation {
 };
 
 }  // namespace
+
+std::string ChooseDevice(const Node& recipe, const std::string& flag,
+                         Problems& problems) {
+  const std::string wanted = flag.empty() ? TextAt(recipe, "device") : flag;
+  const bool here = plan::DetectEnvironment().device == "cuda" && at::hasCUDA();
+  if (wanted == "cuda" && !here) {
+    problems.push_back(Wrong(
+        "value", "device: no CUDA device can be used", MarkAt(recipe, "device"),
+        at::hasCUDA() ? "check the driver with nvidia-smi, or use cpu"
+                      : "build with --config=cuda, or use cpu"));
+  }
+  return here && wanted != "cpu" ? "cuda" : "cpu";
+}
 
 std::optional<Prepared> Prepare(PrepareRequest request, Problems& problems) {
   return Preparation(std::move(request), problems).Run();

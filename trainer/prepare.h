@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/dist/process_group.h"
 #include "trainer/find_plugins.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/plan/plan.h"
@@ -32,6 +33,9 @@ struct PrepareRequest {
   PluginManifests plugins;
   // "auto", "cpu" or "cuda"; empty: the recipe's `device`, else auto.
   std::string device;
+  // The ranks that train together, of which this process is one; borrowed.
+  // Null: it is alone.
+  dist::ProcessGroup* group = nullptr;
   // Where the run's files will lie; empty: none are written.
   std::string run_dir;
   // The weights will be a checkpoint's: those that the recipe names to start
@@ -49,6 +53,11 @@ struct Prepared {
   // The model as the recipe calls it, else its kind.
   std::string architecture;
 };
+
+// "cpu" or "cuda": what `flag` says, else the recipe's `device`, else what
+// there is. Appends an error if it cannot be used.
+std::string ChooseDevice(const recipe::Node& recipe, const std::string& flag,
+                         Problems& problems);
 
 // Nullopt if and only if `problems` has an error in the end. It may have some
 // already, of the recipe: what is wrong with the plan then joins them. All that

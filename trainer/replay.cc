@@ -138,10 +138,10 @@ std::string ReplayCheck::DescribeDifference() const {
                       last_equal_step_, "\n");
 }
 
-std::optional<ReplayLog> OpenReplay(const std::string& run_dir,
+std::optional<ReplayLog> OpenReplay(const std::string& run_dir, int rank,
                                     std::optional<int64_t> until,
                                     Problems& problems) {
-  const std::string path = ReplayLogPath(run_dir, /*rank=*/0);
+  const std::string path = ReplayLogPath(run_dir, rank);
   absl::StatusOr<ReplayLog> log = ReadReplayLog(path);
   absl::Status status = log.status();
   if (log.ok() && until) {

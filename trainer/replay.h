@@ -2,7 +2,7 @@
 // then: trainer --replay=RUN_DIR.
 //
 //   std::optional<ReplayLog> log =
-//       OpenReplay(run_dir, /*until=*/std::nullopt, problems);
+//       OpenReplay(run_dir, /*rank=*/0, /*until=*/std::nullopt, problems);
 //   // `trainer` is made of RUN_DIR/recipe.yaml and ReplayOverrides(*log).
 //   return Replay(*std::move(log), trainer, std::cerr);
 //
@@ -69,9 +69,9 @@ class ReplayCheck {
   std::optional<Difference> difference_;
 };
 
-// The states of the run in `run_dir` up to step `until`, or all. Nullopt, with
-// an error appended, if there are none.
-std::optional<ReplayLog> OpenReplay(const std::string& run_dir,
+// The states of rank `rank` in the run in `run_dir` up to step `until`, or all.
+// Nullopt, with an error appended, if there are none.
+std::optional<ReplayLog> OpenReplay(const std::string& run_dir, int rank,
                                     std::optional<int64_t> until,
                                     Problems& problems);
 

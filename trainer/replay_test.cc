@@ -93,16 +93,16 @@ std::string Written(const std::vector<StateRecord>& records) {
 TEST(OpenReplay, TakesTheStatesUpToAStep) {
   const std::string run_dir = Written({At(0, 2, 2), At(0, 4, 4)});
   Problems problems;
-  EXPECT_EQ(OpenReplay(run_dir, std::nullopt, problems)->records.size(), 2u);
-  EXPECT_EQ(OpenReplay(run_dir, 3, problems)->records.size(), 1u);
+  EXPECT_EQ(OpenReplay(run_dir, 0, std::nullopt, problems)->records.size(), 2u);
+  EXPECT_EQ(OpenReplay(run_dir, 0, 3, problems)->records.size(), 1u);
   EXPECT_TRUE(problems.empty()) << FormatProblems(problems);
-  EXPECT_FALSE(OpenReplay(run_dir, 1, problems).has_value());
+  EXPECT_FALSE(OpenReplay(run_dir, 0, 1, problems).has_value());
   EXPECT_THAT(FormatProblems(problems), HasSubstr("no state up to step 1"));
 }
 
 TEST(OpenReplay, TellsHowToWriteThem) {
   Problems problems;
-  EXPECT_FALSE(OpenReplay("/nowhere", std::nullopt, problems).has_value());
+  EXPECT_FALSE(OpenReplay("/nowhere", 0, std::nullopt, problems).has_value());
   EXPECT_THAT(FormatProblems(problems), HasSubstr("state_hash_every"));
 }
 

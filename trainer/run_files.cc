@@ -1,5 +1,7 @@
 #include "trainer/run_files.h"
 
+#include <cerrno>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,21 +10,57 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "trainer/checkpoint/atomic_file.h"
 #include "trainer/cut_metrics.h"
 #include "trainer/planned_rates.h"
 #include "trainer/replay_log.h"
+#include "trainer/report/console.h"
 #include "trainer/report/json_lines.h"
 #include "trainer/report/tensorboard.h"
 
 namespace slipway {
 namespace {
 
-absl::Status WriteStates(const std::string& run_dir, loop::Trainer& trainer) {
+// A console of which nobody sees more than its file.
+class LogReporter : public Reporter {
+ public:
+  explicit LogReporter(std::ofstream file)
+      : file_(std::move(file)),
+        console_(file_,
+                 {.progress = ConsoleOptions::Progress::kNone, .clock = {}}) {}
+
+  absl::Status OnBegin(const BeginReport& begin) override {
+    return Written(console_.OnBegin(begin));
+  }
+  absl::Status OnEpoch(const EpochReport& epoch) override {
+    return Written(console_.OnEpoch(epoch));
+  }
+  absl::Status OnEvent(const EventReport& event) override {
+    return Written(console_.OnEvent(event));
+  }
+  absl::Status OnProblem(const Problem& problem) override {
+    return Written(console_.OnProblem(problem));
+  }
+  absl::Status OnEnd(const EndReport& end) override {
+    return Written(console_.OnEnd(end));
+  }
+
+ private:
+  absl::Status Written(absl::Status status) {
+    file_.flush();
+    return status;
+  }
+
+  std::ofstream file_;
+  ConsoleReporter console_;
+};
+
+absl::Status WriteStates(const std::string& run_dir, int rank,
+                         loop::Trainer& trainer) {
   const std::optional<int64_t> every = trainer.hyperparams().state_hash_every;
   if (!every) return absl::OkStatus();
-  auto writer =
-      ReplayLogWriter::Open(ReplayLogPath(run_dir, /*rank=*/0),
-                            ReplayEnvironment(trainer.model()), *every);
+  auto writer = ReplayLogWriter::Open(
+      ReplayLogPath(run_dir, rank), ReplayEnvironment(trainer.model()), *every);
   if (!writer.ok()) return writer.status();
   trainer.ObserveState(*std::move(writer));
   return absl::OkStatus();
@@ -83,7 +121,16 @@ absl::Status StartRunFolder(const RunPlace& place,
                          .monitor_system = WatchesTheSystem(recipe)}));
   trainer.AddReporter(std::make_unique<ResultReporter>(
       absl::StrCat(place.dir, "/result.json"), *std::move(lock)));
-  return WriteStates(place.dir, trainer);
+  return WriteStates(place.dir, /*rank=*/0, trainer);
+}
+
+absl::Status StartPeerFiles(const RunPlace& place, int rank,
+                            loop::Trainer& trainer) {
+  const std::string path = absl::StrCat(place.dir, "/rank", rank, ".log");
+  std::ofstream file(path, std::ios::app);
+  if (!file) return ErrnoStatus(errno, "open", path);
+  trainer.AddReporter(std::make_unique<LogReporter>(std::move(file)));
+  return WriteStates(place.dir, rank, trainer);
 }
 
 }  // namespace slipway

@@ -23,6 +23,11 @@ absl::Status StartRunFolder(const RunPlace& place,
                             const recipe::Node& recipe, const plan::Plan& plan,
                             loop::Trainer& trainer);
 
+// What rank `rank`, which is not 0, writes into the folder that rank 0 has
+// created: rank<N>.log with its epochs, events and problems, and its states.
+absl::Status StartPeerFiles(const RunPlace& place, int rank,
+                            loop::Trainer& trainer);
+
 }  // namespace slipway
 
 #endif  // SLIPWAY_TRAINER_RUN_FILES_H_

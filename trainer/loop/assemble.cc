@@ -42,11 +42,12 @@ void Fail(Problems& problems, std::string message, Mark where,
 class Assembler {
  public:
   Assembler(const Node& recipe, const Hyperparams& hyperparams,
-            const Components& components, TrainerParts& parts,
-            Problems& problems)
+            const Components& components, const data::LoaderWorld& world,
+            TrainerParts& parts, Problems& problems)
       : recipe_(recipe),
         h_(hyperparams),
         components_(components),
+        world_(world),
         parts_(parts),
         problems_(problems) {}
 
@@ -132,15 +133,14 @@ class Assembler {
   }
 
   void BuildLoaders() {
-    const data::LoaderWorld world = {.seed = h_.seed};
     if (parts_.train_loader == nullptr) {
       parts_.train_loader = data::BuildLoader(recipe_, data::Split::kTrain,
-                                              components_, world, problems_);
+                                              components_, world_, problems_);
     }
     if (parts_.valid_loader == nullptr &&
         data::NamesLoader(recipe_, data::Split::kValid)) {
       parts_.valid_loader = data::BuildLoader(recipe_, data::Split::kValid,
-                                              components_, world, problems_);
+                                              components_, world_, problems_);
     }
   }
 
@@ -225,6 +225,7 @@ class Assembler {
   const Node& recipe_;
   const Hyperparams& h_;
   const Components& components_;
+  const data::LoaderWorld world_;
   TrainerParts& parts_;
   Problems& problems_;
 };
@@ -232,13 +233,15 @@ class Assembler {
 }  // namespace
 
 void Assemble(const Node& recipe, const Hyperparams& hyperparams,
-              const Components& components, TrainerParts& parts,
-              Problems& problems) {
+              const Components& components, int rank, int world_size,
+              TrainerParts& parts, Problems& problems) {
   if (parts.hooks == nullptr) {
     parts.hooks = std::make_unique<HookRunner>(std::vector<RunningPlugin>(),
                                                HookRunner::Order());
   }
-  Assembler(recipe, hyperparams, components, parts, problems).Run();
+  const data::LoaderWorld world = {
+      .seed = hyperparams.seed, .rank = rank, .world_size = world_size};
+  Assembler(recipe, hyperparams, components, world, parts, problems).Run();
 }
 
 }  // namespace slipway::loop

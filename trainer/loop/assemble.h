@@ -2,7 +2,8 @@
 //
 //   TrainerParts parts;
 //   parts.hooks = std::make_unique<HookRunner>(std::move(plugins), plan.order);
-//   Assemble(recipe, hyperparams, components, parts, problems);
+//   Assemble(recipe, hyperparams, components, /*rank=*/0, /*world_size=*/1,
+//            parts, problems);
 //
 // What `parts` holds already stays: a program that brings its own model and
 // loaders needs no recipe keys for them. Keys read, with SuperGradients' names:
@@ -30,12 +31,12 @@
 namespace slipway::loop {
 
 // Fills in what `parts` lacks; every name that is unknown and every parameter
-// that is wrong is appended at once. The weights of the model depend on
-// `hyperparams.seed` alone. `recipe` and `components` are kept by reference in
-// `parts.make_optimizer`.
+// that is wrong is appended at once. Loaders get the share of `rank` among
+// `world_size`. The weights of the model depend on `hyperparams.seed` alone.
+// `recipe` and `components` are kept by reference in `parts.make_optimizer`.
 void Assemble(const recipe::Node& recipe, const Hyperparams& hyperparams,
-              const Components& components, TrainerParts& parts,
-              Problems& problems);
+              const Components& components, int rank, int world_size,
+              TrainerParts& parts, Problems& problems);
 
 }  // namespace slipway::loop
 

@@ -5,7 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/core/grad_mode.h"
+#include "ATen/ops/zeros_like.h"
+#include "absl/types/span.h"
+#include "trainer/dist/collectives.h"
 #include "trainer/loop/random.h"
+#include "trainer/loop/reduce.h"
 #include "trainer/loop/return_if_error.h"
 
 namespace slipway::loop {
@@ -98,6 +103,70 @@ absl::Status AddPlugins(Run& run, Context& context, Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
+// --- of all ranks ------------------------------------------------------------
+
+absl::Status GatherGenerators(Run& run, Checkpoint& checkpoint) {
+  auto rng = dist::AllGather(run.group(), checkpoint.rng[0]);
+  if (!rng.ok()) return rng.status();
+  checkpoint.rng = *std::move(rng);
+  if (checkpoint.device_rng.empty()) return absl::OkStatus();
+  auto device_rng = dist::AllGather(run.group(), checkpoint.device_rng[0]);
+  if (!device_rng.ok()) return device_rng.status();
+  checkpoint.device_rng = *std::move(device_rng);
+  return absl::OkStatus();
+}
+
+absl::Status SumMeters(Run& run, Checkpoint& checkpoint) {
+  absl::StatusOr<LossMeter::State> loss =
+      SumOverRanks(run.train_loss.SaveState(), run.group());
+  if (!loss.ok()) return loss.status();
+  checkpoint.loop.train_loss = ToMean(*std::move(loss));
+  absl::StatusOr<std::vector<at::Tensor>> meters =
+      SumOverRanks(run.parts.train_metrics, run.group());
+  if (!meters.ok()) return meters.status();
+  checkpoint.meters = *std::move(meters);
+  return absl::OkStatus();
+}
+
+// The mean of the ranks' gradients so far; a rank that has none counts as zero.
+// What no rank has stays away.
+absl::Status MeanGradients(Run& run, Checkpoint& checkpoint) {
+  const at::NoGradGuard no_gradients;
+  std::vector<nn::NamedTensor> means;
+  std::vector<at::Tensor> tensors;
+  std::vector<double> used;
+  for (const ParameterGroup& group : run.optimizer->groups()) {
+    for (const auto& [name, parameter] : group.parameters) {
+      const at::Tensor& own = parameter.grad();
+      means.emplace_back(
+          name, own.defined() ? own.clone() : at::zeros_like(parameter));
+      tensors.push_back(means.back().second);
+      used.push_back(own.defined() ? 1 : 0);
+    }
+  }
+  SLIPWAY_RETURN_IF_ERROR(dist::AllReduce(run.group(), absl::MakeSpan(used)));
+  SLIPWAY_RETURN_IF_ERROR(dist::AllReduceTensors(run.group(), tensors));
+  checkpoint.grads.clear();
+  for (size_t i = 0; i < means.size(); ++i) {
+    if (used[i] == 0) continue;
+    means[i].second.div_(run.group().world_size());
+    checkpoint.grads.push_back(std::move(means[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MeanWindow(Run& run, Checkpoint& checkpoint) {
+  SLIPWAY_RETURN_IF_ERROR(MeanGradients(run, checkpoint));
+  MeanState& loss = checkpoint.loop.window_loss;
+  std::vector<double> sums;
+  for (const auto& [part, sum] : loss.sums) sums.push_back(sum);
+  SLIPWAY_RETURN_IF_ERROR(dist::AllReduce(run.group(), absl::MakeSpan(sums)));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    loss.sums[i].second = sums[i] / run.group().world_size();
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // Groups that differ in weight decay alone share name and rate.
@@ -125,6 +194,16 @@ absl::StatusOr<Checkpoint> Capture(Run& run, CheckpointContext& context) {
   AddProgress(run, checkpoint);
   SLIPWAY_RETURN_IF_ERROR(AddPlugins(run, context, checkpoint));
   return checkpoint;
+}
+
+absl::StatusOr<Checkpoint> CaptureAllRanks(Run& run,
+                                           CheckpointContext& context) {
+  absl::StatusOr<Checkpoint> own = Capture(run, context);
+  if (!own.ok() || !run.group().distributed()) return own;
+  SLIPWAY_RETURN_IF_ERROR(GatherGenerators(run, *own));
+  if (run.batches_done > 0) SLIPWAY_RETURN_IF_ERROR(SumMeters(run, *own));
+  if (run.state.micro > 0) SLIPWAY_RETURN_IF_ERROR(MeanWindow(run, *own));
+  return own;
 }
 
 }  // namespace slipway::loop

@@ -23,9 +23,15 @@ namespace slipway::loop {
 
 // Between two micro-batches, or between epochs. Calls BeforeSave and the
 // plugins' SaveState; the caller calls AfterSave when it is done. The tensors
-// are the training's own: the next batch changes them. Errors are of hooks.
-// May throw c10::Error.
+// are the training's own: the next batch changes them. Of several ranks it is
+// this one's state. Errors are of hooks. May throw c10::Error.
 absl::StatusOr<Checkpoint> Capture(Run& run, CheckpointContext& context);
+
+// The same of all ranks together, on all of them: every rank's generator,
+// meters of all samples, and of an open window the mean of the ranks'
+// gradients. Errors are of the group, too.
+absl::StatusOr<Checkpoint> CaptureAllRanks(Run& run,
+                                           CheckpointContext& context);
 
 // The rates of the next step by parameter group.
 NamedValues NextRates(const Run& run);

@@ -4,9 +4,12 @@
 #include <sys/resource.h>
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "trainer/loop/available_memory.h"
 #include "trainer/loop/device.h"
 #include "trainer/loop/out_of_memory.h"
@@ -24,12 +27,12 @@ std::string Place(const Run& run) {
 
 void EndWell(Run& run) {
   RunResult& result = run.result;
-  const int signal = run.stop_signal;
+  const int signal = run.decisions->signal();
   if (signal != 0) {
     result.exit_reason = ExitReason::kSignal;
     result.exit_code = 128 + signal;
     TellEvent(run, "signal", {{"signal", signal}, {"name", strsignal(signal)}});
-  } else if (run.state.control.stop()) {
+  } else if (run.decisions->stops()) {
     result.exit_reason = ExitReason::kEarlyStop;
   }
 }
@@ -51,6 +54,40 @@ MemoryFacts FactsOf(const Run& run) {
           .on_device = on_device.has_value(),
           .peak = on_device.value_or(PeakMemory()),
           .available = on_device ? 0 : AvailableMemory()};
+}
+
+// The others are gone, or have said why they go.
+void EndWithoutPeers(Run& run) {
+  const std::vector<int> lost = run.group().lost_ranks();
+  const std::string detail(run.group().failure().message());
+  Problem problem;
+  problem.kind = "peer";
+  problem.message = absl::StrCat(
+      lost.empty()
+          ? "another rank has left"
+          : absl::StrCat(lost.size() == 1 ? "lost rank " : "lost ranks ",
+                         absl::StrJoin(lost, ", ")),
+      " in ", Place(run));
+  problem.detail = detail;
+  problem.hint =
+      "what ended it is in its own messages; resume=true goes on from "
+      "the latest checkpoint";
+  problem.step = run.state.step;
+  problem.rank = run.state.rank;
+  run.result.exit_code = 1;
+  run.result.exit_reason = ExitReason::kPeerLost;
+  run.result.error = std::move(problem);
+  TellEvent(run, "peer_lost", {{"ranks", lost}, {"message", detail}});
+}
+
+// The other ranks hear at once why they will wait in vain.
+void LeaveOthers(Run& run, const absl::Status& status) {
+  const std::optional<Problem>& known =
+      run.hooks().failure() ? run.hooks().failure() : run.failure;
+  const std::string why =
+      known ? absl::StrCat(known->message, ": ", known->detail)
+            : absl::StrCat(Place(run), ": ", status.message());
+  run.group().Leave(absl::Status(status.code(), why));
 }
 
 void EndBadly(Run& run, const absl::Status& status) {
@@ -122,7 +159,11 @@ absl::Status Failed(Run& run, std::string kind, const absl::Status& status,
 void EndRun(Run& run, const absl::Status& status, double seconds) {
   if (status.ok()) {
     EndWell(run);
+  } else if (!run.group().failure().ok()) {
+    FinishSavesOfFailed(run);
+    EndWithoutPeers(run);
   } else {
+    LeaveOthers(run, status);
     FinishSavesOfFailed(run);
     EndBadly(run, status);
   }

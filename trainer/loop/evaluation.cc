@@ -42,11 +42,10 @@ class Pass {
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kEvalBegin>(context));
     for (const auto& metric : *evaluation_.metrics) metric->Reset();
     SLIPWAY_RETURN_IF_ERROR(Batches(result));
-    if (evaluation_.loss != nullptr) result.values = loss_meter_.Compute();
-    const NamedValues metrics = ComputeMetrics(*evaluation_.metrics);
-    result.values.insert(result.values.end(), metrics.begin(), metrics.end());
-    if (evaluation_.at_end && result.complete)
-      evaluation_.at_end(result.values);
+    if (result.complete) {
+      SLIPWAY_RETURN_IF_ERROR(Compute(result.values));
+      if (evaluation_.at_end) evaluation_.at_end(result.values);
+    }
     return hooks_.Run<Hook::kEvalEnd>(context);
   }
 
@@ -59,12 +58,13 @@ class Pass {
     std::unique_ptr<data::Epoch> pass = evaluation_.loader->Begin(0);
     for (int64_t done = 0; done < batches && result.complete;) {
       absl::StatusOr<std::optional<data::Batch>> batch = pass->Next();
-      if (absl::IsCancelled(batch.status())) {
-        result.complete = false;
-        break;
-      }
-      if (!batch.ok()) return batch.status();
-      if (!batch->has_value()) break;
+      const bool stalled = absl::IsCancelled(batch.status());
+      if (!stalled && !batch.ok()) return batch.status();
+      const absl::StatusOr<bool> goes_on =
+          evaluation_.goes_on ? evaluation_.goes_on(stalled) : !stalled;
+      if (!goes_on.ok()) return goes_on.status();
+      result.complete = *goes_on;
+      if (!*goes_on || !batch->has_value()) break;
       state_.batch = **std::move(batch);
       SLIPWAY_RETURN_IF_ERROR(OneBatch());
       ++done;
@@ -93,6 +93,22 @@ class Pass {
           state_.prediction, state_.batch.target, state_.batch.valid));
     }
     return hooks_.Run<Hook::kEvalBatchEnd>(context);
+  }
+
+  absl::Status Compute(NamedValues& values) {
+    dist::ProcessGroup alone;
+    dist::ProcessGroup& group =
+        evaluation_.group != nullptr ? *evaluation_.group : alone;
+    if (evaluation_.loss != nullptr) {
+      absl::StatusOr<NamedValues> loss = ComputeOverRanks(loss_meter_, group);
+      if (!loss.ok()) return loss.status();
+      values = *std::move(loss);
+    }
+    const absl::StatusOr<NamedValues> metrics =
+        ComputeOverRanks(*evaluation_.metrics, group);
+    if (!metrics.ok()) return metrics.status();
+    values.insert(values.end(), metrics->begin(), metrics->end());
+    return absl::OkStatus();
   }
 
   absl::Status AddLoss() {
@@ -126,14 +142,6 @@ absl::StatusOr<EvaluationResult> Evaluate(TrainingState& state,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   return result;
-}
-
-NamedValues ComputeMetrics(const MetricList& metrics) {
-  NamedValues values;
-  for (const auto& metric : metrics) {
-    for (auto& value : metric->Compute()) values.push_back(std::move(value));
-  }
-  return values;
 }
 
 }  // namespace slipway::loop

@@ -19,15 +19,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/data/loader.h"
+#include "trainer/dist/process_group.h"
+#include "trainer/loop/reduce.h"
 #include "trainer/plugin/hook_runner.h"
 #include "trainer/plugin/loss.h"
-#include "trainer/plugin/metric.h"
 #include "trainer/plugin/training_state.h"
 #include "trainer/report/reporter.h"
 
 namespace slipway::loop {
-
-using MetricList = std::vector<std::unique_ptr<Metric>>;
 
 // All is borrowed.
 struct Evaluation {
@@ -37,6 +36,11 @@ struct Evaluation {
   Loss* loss = nullptr;  // null: none is computed
   std::string loss_name;
   std::optional<int64_t> max_batches;
+  // Whose samples the values are of, together; null: this process's alone.
+  dist::ProcessGroup* group = nullptr;
+  // Called before each batch; `stalled`: a stop came before the loader had it.
+  // False breaks the pass off. Null: only a stop does.
+  std::function<absl::StatusOr<bool>(bool stalled)> goes_on;
   // Called after every batch with the batches done and those of the pass; false
   // breaks the pass off.
   std::function<bool(int64_t done, int64_t batches)> progress;
@@ -51,8 +55,8 @@ struct EvaluationResult {
   double seconds = 0;
   // Messages of samples that were left out.
   std::vector<std::string> skipped_samples;
-  // False if `progress` or the loader's stop broke it off: the values are of
-  // what was seen.
+  // False if `goes_on`, `progress` or the loader's stop broke it off: there are
+  // no values then.
   bool complete = true;
   // The pass, if it was broken off: whoever destroys it waits for the samples
   // that are being made.
@@ -63,9 +67,6 @@ struct EvaluationResult {
 absl::StatusOr<EvaluationResult> Evaluate(TrainingState& state,
                                           HookRunner& hooks,
                                           const Evaluation& evaluation);
-
-// What each metric has computed, in order. Waits for the device.
-NamedValues ComputeMetrics(const MetricList& metrics);
 
 }  // namespace slipway::loop
 

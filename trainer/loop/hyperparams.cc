@@ -36,6 +36,12 @@ NonFinite ReadNonFinite(Params& params) {
   return text == "continue" ? NonFinite::kContinue : NonFinite::kStop;
 }
 
+SyncBuffers ReadSyncBuffers(Params& params) {
+  const std::string text =
+      params.Text("sync_buffers", "broadcast", {"broadcast", "reduce"});
+  return text == "reduce" ? SyncBuffers::kReduce : SyncBuffers::kBroadcast;
+}
+
 std::optional<LossSpikeRule> ReadLossSpike(Params& params, Problems& problems) {
   if (!params.Has("loss_spike")) return std::nullopt;
   Params spike(*params.Raw("loss_spike"), "training_hyperparams.loss_spike",
@@ -53,6 +59,7 @@ void ReadSteps(Params& params, Hyperparams& h) {
   h.batch_accumulate =
       params.Int("batch_accumulate", {.fallback = 1, .min = 1});
   h.non_finite = ReadNonFinite(params);
+  h.sync_buffers = ReadSyncBuffers(params);
   h.supergradients_compat =
       params.Text("compat", "none", {"none", "supergradients"}) != "none";
   h.accumulate = ReadAccumulate(params, h.supergradients_compat);

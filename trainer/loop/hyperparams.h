@@ -42,11 +42,18 @@ enum class Accumulate { kMean, kSum };
 //   continue: nothing is looked at.
 enum class NonFinite { kStop, kSkip, kRollback, kContinue };
 
+// What several ranks do about buffers, such as the running statistics of batch
+// normalisation, after each step (ours).
+//   broadcast: all get rank 0's, as PyTorch's DistributedDataParallel does.
+//   reduce:    all get the mean of the ranks'.
+enum class SyncBuffers { kBroadcast, kReduce };
+
 struct Hyperparams {
   int64_t max_epochs = 0;
   int64_t batch_accumulate = 1;
   Accumulate accumulate = Accumulate::kMean;
   NonFinite non_finite = NonFinite::kStop;
+  SyncBuffers sync_buffers = SyncBuffers::kBroadcast;
   // `compat: supergradients`: its measured behaviour, traps included (ours).
   bool supergradients_compat = false;
   int64_t log_every = 10;  // optimizer steps (ours)

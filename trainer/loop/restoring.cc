@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ATen/core/grad_mode.h"
+#include "ATen/ops/zeros_like.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "trainer/loop/random.h"
@@ -239,8 +240,9 @@ class Restoration {
     if (samples % batch != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           Name(), " stands after ", samples, " samples of epoch ",
-          checkpoint_.epoch, ", where no batch of ", batch,
-          " begins; keep the batch size until the end of this epoch"));
+          checkpoint_.epoch, ", where no batch of ", BatchText(),
+          " begins; keep the batch size over all ranks until the end of this "
+          "epoch"));
     }
     if (batches_done_ > run_.state.batches_per_epoch) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -254,6 +256,15 @@ class Restoration {
                         ", this run's is ", loader.seed));
     }
     return absl::OkStatus();
+  }
+
+  // "64", "96 (3 ranks of 32)".
+  std::string BatchText() const {
+    const data::LoaderOptions& loader = run_.parts.train_loader->options();
+    const int64_t batch = loader.batch_size * loader.world_size;
+    if (loader.world_size == 1) return absl::StrCat(batch);
+    return absl::StrCat(batch, " (", loader.world_size, " ranks of ",
+                        loader.batch_size, ")");
   }
 
   void TakeProgress() {
@@ -301,17 +312,23 @@ class Restoration {
     return {found->second.begin(), found->second.end()};
   }
 
+  // What is summed over the ranks goes to rank 0, and nothing to the others.
   void TakeEpoch() {
     RestoredEpoch epoch;
+    const bool first = run_.state.rank == 0;
     const auto rank = static_cast<size_t>(run_.state.rank);
     if (rank < checkpoint_.rng.size()) epoch.rng = checkpoint_.rng[rank];
     if (rank < checkpoint_.device_rng.size()) {
       epoch.device_rng = checkpoint_.device_rng[rank];
     }
     for (const at::Tensor& meter : checkpoint_.meters) {
-      epoch.meters.push_back(meter.clone());
+      epoch.meters.push_back(first ? meter.clone() : at::zeros_like(meter));
     }
     epoch.train_loss = FromMean(checkpoint_.loop.train_loss);
+    if (!first) {
+      epoch.train_loss.samples = 0;
+      for (auto& [part, sum] : epoch.train_loss.sums) sum = 0;
+    }
     run_.restored = std::move(epoch);
   }
 

@@ -16,7 +16,10 @@
 #include "ATen/core/Tensor.h"
 #include "nlohmann/json.hpp"
 #include "trainer/checkpoint/background_writer.h"
+#include "trainer/dist/heartbeat.h"
+#include "trainer/dist/process_group.h"
 #include "trainer/loop/best_models.h"
+#include "trainer/loop/decisions.h"
 #include "trainer/loop/loss_meter.h"
 #include "trainer/loop/lr_plan.h"
 #include "trainer/loop/phase_timer.h"
@@ -25,6 +28,7 @@
 #include "trainer/loop/run_result.h"
 #include "trainer/loop/state_hash.h"
 #include "trainer/loop/step.h"
+#include "trainer/loop/step_sync.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/loop/watched_metric.h"
 #include "trainer/nn/module.h"
@@ -57,7 +61,7 @@ struct PendingFile {
   int64_t step = 0;
 };
 
-// See saving.h.
+// See saving.h. The writer is rank 0's.
 struct RunSaves {
   BackgroundWriter writer;
   std::deque<PendingFile> pending;
@@ -91,6 +95,7 @@ struct Run {
   WatchedMetric watched;
   std::unique_ptr<StateObserver> state_observer;  // null: nobody looks
   std::atomic<int> stop_signal = 0;
+  dist::ProcessGroup alone;
 
   // An epoch is finished when it is trained and, where that is due, validated.
   int64_t finished_epochs = 0;
@@ -114,6 +119,9 @@ struct Run {
 
   // Set in Fit.
   std::unique_ptr<PhaseTimer> timer;
+  std::optional<Decisions> decisions;
+  std::unique_ptr<StepSync> sync;  // null: this process is alone
+  dist::Heartbeat heartbeat;
   TimeReport train_time;
   StepProfiler profiler;
 
@@ -123,6 +131,10 @@ struct Run {
 
   const Hyperparams& hyperparams() const { return options.hyperparams; }
   HookRunner& hooks() { return *parts.hooks; }
+  // A world of one where there is no other.
+  dist::ProcessGroup& group() {
+    return options.group != nullptr ? *options.group : alone;
+  }
   double SecondsSoFar() const {
     const std::chrono::duration<double> now = Clock::now() - started;
     return earlier_seconds + now.count();

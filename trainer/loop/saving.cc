@@ -35,6 +35,9 @@ std::string HintFor(const absl::Status& status) {
   }
 }
 
+// Only rank 0 does; the others hear that its files are whole (FinishSaves).
+bool Writes(const Run& run) { return run.state.rank == 0; }
+
 absl::Status SaveFailed(Run& run, const absl::Status& status) {
   return Failed(run, "checkpoint", status, HintFor(status));
 }
@@ -44,9 +47,10 @@ absl::StatusOr<SaveJob> StateJob(Run& run,
                                  const std::vector<std::string>& files) {
   run.state.checkpoint_path = PathOf(run, files.back());
   CheckpointContext context(run.state);
-  const absl::StatusOr<Checkpoint> checkpoint = Capture(run, context);
+  const absl::StatusOr<Checkpoint> checkpoint = CaptureAllRanks(run, context);
   if (!checkpoint.ok()) return checkpoint.status();
   SaveJob job;
+  if (!Writes(run)) return job;
   job.tree = CheckpointTree(*checkpoint, job.tensors);
   for (const std::string& file : files) {
     const bool latest = file == run.hyperparams().ckpt_name;
@@ -57,16 +61,20 @@ absl::StatusOr<SaveJob> StateJob(Run& run,
   return job;
 }
 
+absl::Status Write(Run& run, SaveJob state) {
+  std::vector<SaveJob> jobs;
+  AddModelJob(run, jobs);
+  jobs.push_back(std::move(state));
+  const absl::Status started = run.saves.writer.Start(std::move(jobs));
+  return started.ok() ? started : SaveFailed(run, started);
+}
+
 absl::Status Save(Run& run, const std::vector<std::string>& files) {
   const PhaseScope phase(run.timer.get(), Phase::kSaving);
   SLIPWAY_RETURN_IF_ERROR(FinishSaves(run));
   absl::StatusOr<SaveJob> state = StateJob(run, files);
   if (!state.ok()) return state.status();
-  std::vector<SaveJob> jobs;
-  AddModelJob(run, jobs);
-  jobs.push_back(*std::move(state));
-  const absl::Status started = run.saves.writer.Start(std::move(jobs));
-  if (!started.ok()) return SaveFailed(run, started);
+  if (Writes(run)) SLIPWAY_RETURN_IF_ERROR(Write(run, *std::move(state)));
   for (const std::string& file : files) {
     run.saves.pending.push_back(
         {.file = file, .epoch = run.state.epoch, .step = run.state.step});
@@ -94,16 +102,20 @@ void TellFile(Run& run, const PendingFile& pending) {
   run.reporters.OnEvent(event);
 }
 
+absl::Status TellNext(Run& run, bool call_hooks) {
+  const PendingFile pending = std::move(run.saves.pending.front());
+  run.saves.pending.pop_front();
+  TellFile(run, pending);
+  if (!call_hooks) return absl::OkStatus();
+  run.state.checkpoint_path = PathOf(run, pending.file);
+  CheckpointContext context(run.state);
+  return run.hooks().Run<Hook::kAfterSave>(context);
+}
+
 absl::Status TellWhole(Run& run, bool call_hooks) {
   for (const std::string& path : run.saves.writer.TakeFinished()) {
     if (TakeModelFile(run, path)) continue;
-    const PendingFile pending = std::move(run.saves.pending.front());
-    run.saves.pending.pop_front();
-    TellFile(run, pending);
-    if (!call_hooks) continue;
-    run.state.checkpoint_path = path;
-    CheckpointContext context(run.state);
-    SLIPWAY_RETURN_IF_ERROR(run.hooks().Run<Hook::kAfterSave>(context));
+    SLIPWAY_RETURN_IF_ERROR(TellNext(run, call_hooks));
   }
   return absl::OkStatus();
 }
@@ -145,7 +157,12 @@ absl::Status TellSaved(Run& run) {
 absl::Status FinishSaves(Run& run) {
   const PhaseScope phase(run.timer.get(), Phase::kSaving);
   run.saves.writer.Wait().IgnoreError();  // TellSaved returns it
-  return TellSaved(run);
+  SLIPWAY_RETURN_IF_ERROR(TellSaved(run));
+  SLIPWAY_RETURN_IF_ERROR(run.group().Barrier());
+  while (!run.saves.pending.empty()) {
+    SLIPWAY_RETURN_IF_ERROR(TellNext(run, /*call_hooks=*/true));
+  }
+  return absl::OkStatus();
 }
 
 void FinishSavesOfFailed(Run& run) {

@@ -5,6 +5,10 @@
 // training (background_writer.h), one save at a time. When a file is whole, the
 // event `checkpoint` tells it, with the epoch and the step of what is in it,
 // and hook AfterSave runs, on the training's thread: at the next TellSaved.
+//
+// Several ranks save together, all at the same place: the hooks run on each,
+// rank 0 writes, and the others hear that its files are whole at the next
+// FinishSaves, before the save that follows at the latest.
 #ifndef SLIPWAY_TRAINER_LOOP_SAVING_H_
 #define SLIPWAY_TRAINER_LOOP_SAVING_H_
 
@@ -30,7 +34,7 @@ absl::Status SaveAfterEpoch(Run& run, bool is_best);
 absl::Status TellSaved(Run& run);
 
 // The same after waiting for all that is in flight: before a file is read, and
-// at the end.
+// at the end. Ranks wait for each other.
 absl::Status FinishSaves(Run& run);
 
 // At the end of a training that failed: waits, and tells what is whole, but

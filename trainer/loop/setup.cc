@@ -29,6 +29,10 @@ void FillState(Run& run) {
   TrainingState& state = run.state;
   const Hyperparams& h = run.hyperparams();
   const int64_t batches = run.parts.train_loader->size();
+  const dist::Environment& here = run.group().environment();
+  state.rank = here.rank;
+  state.local_rank = here.local_rank;
+  state.world_size = here.world_size;
   state.device = run.options.device;
   state.run_dir = run.options.run_dir;
   state.recipe = run.options.recipe;
@@ -164,9 +168,40 @@ bool HaveBatches(const Run& run, Problems& problems) {
   return train && validates;
 }
 
+// Whether the loader has this rank's share of the samples.
+bool IsShared(const char* what, const data::Loader* loader, Run& run,
+              Problems& problems) {
+  if (loader == nullptr) return true;
+  const dist::ProcessGroup& group = run.group();
+  const data::LoaderOptions& options = loader->options();
+  if (options.rank == group.rank() &&
+      options.world_size == group.world_size()) {
+    return true;
+  }
+  Problem problem;
+  problem.kind = "data";
+  problem.message =
+      absl::StrCat("the ", what, " loader has the share of rank ", options.rank,
+                   " of ", options.world_size, ", and this is rank ",
+                   group.rank(), " of ", group.world_size());
+  problem.hint = "set rank and world_size of its LoaderOptions to the group's";
+  problems.push_back(std::move(problem));
+  return false;
+}
+
+bool AreShared(Run& run, Problems& problems) {
+  const bool train =
+      IsShared("training", run.parts.train_loader.get(), run, problems);
+  const bool valid =
+      IsShared("validation", run.parts.valid_loader.get(), run, problems);
+  return train && valid;
+}
+
 // Stops where an error makes the next part meaningless.
 absl::Status SetUpAll(Run& run, Problems& problems) {
-  if (!HaveBatches(run, problems)) return absl::OkStatus();
+  if (!HaveBatches(run, problems) || !AreShared(run, problems)) {
+    return absl::OkStatus();
+  }
   FillState(run);
   SLIPWAY_RETURN_IF_ERROR(PrepareModel(run));
   ChooseWatched(run, problems);

@@ -33,13 +33,17 @@ absl::Status Stepper::MicroBatch(int64_t window) {
   if (state_.micro == 0) {
     window_loss_.Reset();
     bad_step_.reset();
+    not_finite_.clear();
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kStepBegin>(context));
   }
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kMicroBegin>(context));
   SLIPWAY_RETURN_IF_ERROR(Forward());
   window_loss_.Add({.total = state_.loss.total, .items = {}}, 1);
   SLIPWAY_RETURN_IF_ERROR(CheckLoss());
-  if (!state_.control.skip()) SLIPWAY_RETURN_IF_ERROR(Backward(window));
+  // Where others may wait in their backward pass, none is left out.
+  if (sync_ != nullptr || !state_.control.skip()) {
+    SLIPWAY_RETURN_IF_ERROR(Backward(window));
+  }
   GradientContext gradients(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kMicroEnd>(gradients));
   ++state_.micro;
@@ -93,16 +97,21 @@ absl::Status Stepper::ComputeLoss() {
 }
 
 // On a CPU a look costs nothing. Elsewhere each one waits for the device.
+bool Stepper::LossIsDue() const {
+  return state_.loss.total.is_cpu() || LooksAtAll(hyperparams_) ||
+         state_.step % hyperparams_.log_every == 0;
+}
+
 absl::Status Stepper::CheckLoss() {
-  const at::Tensor& loss = state_.loss.total;
-  const bool due = loss.is_cpu() || LooksAtAll(hyperparams_) ||
-                   state_.step % hyperparams_.log_every == 0;
-  if (hyperparams_.non_finite == NonFinite::kContinue || !due) {
+  if (hyperparams_.non_finite == NonFinite::kContinue || !LossIsDue()) {
     return absl::OkStatus();
   }
-  const double value = loss.item().toDouble();
+  const double value = state_.loss.total.item().toDouble();
   if (std::isfinite(value)) return absl::OkStatus();
-  return NotFinite(absl::StrCat("the loss is ", value));
+  const std::string what = absl::StrCat("the loss is ", value);
+  if (sync_ == nullptr) return NotFinite(what);
+  if (not_finite_.empty()) not_finite_ = what;
+  return absl::OkStatus();
 }
 
 absl::Status Stepper::Backward(int64_t window) {
@@ -114,11 +123,40 @@ absl::Status Stepper::Backward(int64_t window) {
     loss = loss.div(static_cast<double>(window));
   }
   if (state_.scaler != nullptr) loss = state_.scaler->Scale(loss);
+  if (sync_ != nullptr && state_.micro + 1 == window) BeginSync();
   loss.backward();
   return hooks_.Run<Hook::kAfterBackward>(context);
 }
 
+void Stepper::BeginSync() {
+  const bool due = LossIsDue() || guards_.spikes != nullptr;
+  sync_->Begin(not_finite_.empty(), [this, due](Word& word) {
+    word.skip = state_.control.skip();
+    word.not_finite = !not_finite_.empty();
+    word.step = state_.step;
+    if (due) word.loss = window_loss_.Compute()[0].second;
+    speak_(word);
+  });
+}
+
+// The reasons travel only where there are any, which all ranks know by then.
+absl::Status Stepper::Agree() {
+  const PhaseScope phase(timer_, Phase::kSynchronisation);
+  const absl::StatusOr<Agreement> all = sync_->Finish();
+  if (!all.ok()) return all.status();
+  agreement_ = *all;
+  if (all->skip) {
+    const auto reason = sync_->Reason(state_.control.skip_reason());
+    if (!reason.ok()) return reason.status();
+    state_.control.SkipStep(*reason);
+  }
+  if (!all->not_finite) return absl::OkStatus();
+  const auto reason = sync_->Reason(not_finite_);
+  return reason.ok() ? NotFinite(*reason) : reason.status();
+}
+
 absl::Status Stepper::FinishWindow() {
+  if (sync_ != nullptr) SLIPWAY_RETURN_IF_ERROR(Agree());
   const PhaseScope phase(timer_, Phase::kOptimizer);
   LookForSpike();
   SLIPWAY_RETURN_IF_ERROR(PrepareGradients());
@@ -221,6 +259,8 @@ void Stepper::LookForSpike() {
   if (spike) TakeBack(*spike);
 }
 
-double Stepper::WindowLoss() const { return window_loss_.Compute()[0].second; }
+double Stepper::WindowLoss() const {
+  return sync_ != nullptr ? agreement_.loss : window_loss_.Compute()[0].second;
+}
 
 }  // namespace slipway::loop

@@ -18,6 +18,12 @@
 // `loss_spike`). It ends as a skipped one, and what its window has left behind
 // is undone before AfterOptimizer; rollback.h does the rest.
 //
+// Several ranks take a step together: the last micro-batch's backward pass
+// sends the gradients (step_sync.h), and as FinishWindow begins all ranks know
+// of each other what there is to know. They skip it, take it back or stop
+// together, whichever of them has a reason. What a hook decides later must
+// follow from what all ranks have, as gradients are in BeforeOptimizer.
+//
 // May throw c10::Error; one thread's.
 #ifndef SLIPWAY_TRAINER_LOOP_STEP_H_
 #define SLIPWAY_TRAINER_LOOP_STEP_H_
@@ -25,15 +31,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ATen/core/Tensor.h"
 #include "absl/status/status.h"
+#include "trainer/loop/agreement.h"
 #include "trainer/loop/hyperparams.h"
 #include "trainer/loop/loss_meter.h"
 #include "trainer/loop/loss_spike.h"
 #include "trainer/loop/lr_plan.h"
 #include "trainer/loop/phase_timer.h"
+#include "trainer/loop/step_sync.h"
 #include "trainer/loop/window_undo.h"
 #include "trainer/plugin/hook_runner.h"
 #include "trainer/plugin/loss.h"
@@ -59,6 +68,12 @@ class Stepper {
   // Before the first step. Where the recipe takes bad steps back, `undo` is not
   // null.
   void set_guards(const StepGuards& guards) { guards_ = guards; }
+  // Before the first step, with several ranks; borrowed. `speak` adds to what
+  // they tell each other in each step.
+  void set_sync(StepSync* sync, StepSync::Speak speak) {
+    sync_ = sync;
+    speak_ = std::move(speak);
+  }
 
   // Trains on `state.batch`, micro-batch `state.micro` of `window`, and counts
   // `state.micro` up. Afterwards `state.prediction` and `state.loss` are this
@@ -69,9 +84,11 @@ class Stepper {
   // `state.step_taken` tells, and `skip_reason` why not.
   absl::Status FinishWindow();
 
-  // Mean loss over the micro-batches of the window that was finished last.
-  // Waits for the device.
+  // Mean loss over the micro-batches of the window that was finished last, and
+  // over the ranks. Waits for the device.
   double WindowLoss() const;
+  // With several ranks, what they know since the window was finished last.
+  const Agreement& agreement() const { return agreement_; }
   const std::string& skip_reason() const { return skip_reason_; }
   // What is bad about the window; nullopt if nothing is.
   const std::optional<std::string>& bad_step() const { return bad_step_; }
@@ -102,6 +119,9 @@ class Stepper {
   absl::Status PrepareGradients();
   absl::Status Clip(const std::vector<at::Tensor>& gradients);
   absl::Status Update();
+  void BeginSync();
+  bool LossIsDue() const;
+  absl::Status Agree();
   absl::Status NotFinite(const std::string& what);
   void TakeBack(const std::string& what);
   void LookForSpike();
@@ -114,6 +134,11 @@ class Stepper {
   const LrPlan& lr_plan_;
   PhaseTimer* timer_ = nullptr;
   StepGuards guards_;
+  StepSync* sync_ = nullptr;
+  StepSync::Speak speak_;
+  Agreement agreement_;
+  // Why this rank's loss is not finite, until all ranks know.
+  std::string not_finite_;
   LossMeter window_loss_{"loss"};
   int64_t windows_ = 0;  // finished, skipped ones too
   bool overflow_ = false;

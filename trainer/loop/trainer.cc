@@ -12,18 +12,17 @@
 #include "trainer/loop/averaging.h"
 #include "trainer/loop/device.h"
 #include "trainer/loop/ending.h"
-#include "trainer/loop/measure_memory.h"
 #include "trainer/loop/observing.h"
 #include "trainer/loop/random.h"
+#include "trainer/loop/reduce.h"
 #include "trainer/loop/reports.h"
 #include "trainer/loop/restoring.h"
-#include "trainer/loop/resuming.h"
 #include "trainer/loop/return_if_error.h"
 #include "trainer/loop/rollback.h"
 #include "trainer/loop/run.h"
 #include "trainer/loop/saving.h"
-#include "trainer/loop/setup.h"
 #include "trainer/loop/step.h"
+#include "trainer/loop/together.h"
 #include "trainer/plugin/exception.h"
 
 namespace slipway::loop {
@@ -50,13 +49,15 @@ class Fit {
         state_(run.state),
         h_(run.hyperparams()),
         hooks_(run.hooks()),
-        stepper_(*run.stepper) {
+        stepper_(*run.stepper),
+        decisions_(*run.decisions) {
     stepper_.set_timer(run.timer.get());
     if (Rollback::IsWanted(h_)) rollback_.emplace(run);
   }
 
   absl::Status Train() {
     SeedGenerators(h_.seed + static_cast<uint64_t>(state_.rank), state_.device);
+    SLIPWAY_RETURN_IF_ERROR(BeginTogether(run_));
     run_.reporters.OnBegin(DescribeRun(run_));
     if (!run_.resume_detail.is_null()) {
       TellEvent(run_, "resume", run_.resume_detail);
@@ -65,15 +66,15 @@ class Fit {
     FitContext context(state_);
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kFitBegin>(context));
     SLIPWAY_RETURN_IF_ERROR(ObserveBegin(run_));
-    while (run_.finished_epochs < h_.max_epochs && !Stopping()) {
+    while (run_.finished_epochs < h_.max_epochs && !decisions_.stops()) {
       SLIPWAY_RETURN_IF_ERROR(OneEpoch());
     }
-    if (Stopping() && run_.saved != run_.position()) {
+    if (decisions_.stops() && run_.saved != run_.position()) {
       SLIPWAY_RETURN_IF_ERROR(SaveLatest(run_));
     }
     SLIPWAY_RETURN_IF_ERROR(FinishSaves(run_));
     SLIPWAY_RETURN_IF_ERROR(ObserveEnd(run_));
-    if (run_.stop_signal == 0) SLIPWAY_RETURN_IF_ERROR(Average());
+    if (decisions_.signal() == 0) SLIPWAY_RETURN_IF_ERROR(Average());
     TellTrace(run_.profiler.Finish());
     return hooks_.Run<Hook::kFitEnd>(context);
   }
@@ -103,16 +104,12 @@ class Fit {
     ++run_.finished_epochs;
     FitContext context(state_);
     SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kEpochEnd>(context));
-    const bool saves = validates || run_.parts.valid_loader == nullptr ||
-                       state_.control.save();
-    ForgetRequests();
+    SLIPWAY_RETURN_IF_ERROR(decisions_.MeetAtEpochEnd());
+    const bool saves =
+        validates || run_.parts.valid_loader == nullptr || decisions_.saves();
+    // In a window that is carried over its step may still have to be skipped.
+    decisions_.Done(/*window_open=*/state_.micro > 0);
     return saves ? SaveAfterEpoch(run_, is_best_) : absl::OkStatus();
-  }
-
-  // In a window that is carried over its step may still have to be skipped.
-  void ForgetRequests() {
-    if (state_.micro == 0) return state_.control.ClearStepRequests();
-    state_.control.ClearRequests();
   }
 
   absl::Status TrainEpoch() {
@@ -121,28 +118,45 @@ class Fit {
     std::unique_ptr<data::Epoch> batches =
         run_.parts.train_loader->Begin(state_.epoch, run_.batches_done);
     StepReporter reporter(run_, *batches);
-    bool stalled = false;
+    ShareSteps(*batches);
+    bool goes_on = true;
     while (run_.batches_done < state_.batches_per_epoch && !StopsHere()) {
       if (state_.micro == 0) TellTrace(run_.profiler.BeforeStep(state_.step));
       if (rollback_) SLIPWAY_RETURN_IF_ERROR(rollback_->BeforeBatch());
-      SLIPWAY_RETURN_IF_ERROR(Fetch(*batches, &stalled));
-      if (stalled) break;
+      SLIPWAY_RETURN_IF_ERROR(Fetch(*batches, &goes_on));
+      if (!goes_on) break;
       SLIPWAY_RETURN_IF_ERROR(OneBatch());
       if (state_.micro >= window_) SLIPWAY_RETURN_IF_ERROR(OneStep(reporter));
     }
     TellSkippedSamples(run_, batches->SkippedSamples());
-    if (Stopping()) run_.abandoned = std::move(batches);
-    ComputeTrainMetrics();
+    if (decisions_.stops()) run_.abandoned = std::move(batches);
+    SLIPWAY_RETURN_IF_ERROR(ComputeTrainMetrics());
     run_.train_time = reporter.Time();
     return absl::OkStatus();
   }
 
-  void ComputeTrainMetrics() {
+  absl::Status ComputeTrainMetrics() {
     const PhaseScope phase(run_.timer.get(), Phase::kMetrics);
-    run_.train_metrics = run_.train_loss.Compute();
-    for (auto& value : ComputeMetrics(run_.parts.train_metrics)) {
-      run_.train_metrics.push_back(std::move(value));
-    }
+    absl::StatusOr<NamedValues> loss =
+        ComputeOverRanks(run_.train_loss, run_.group());
+    if (!loss.ok()) return loss.status();
+    run_.train_metrics = *std::move(loss);
+    absl::StatusOr<NamedValues> values =
+        ComputeOverRanks(run_.parts.train_metrics, run_.group());
+    if (!values.ok()) return values.status();
+    for (auto& value : *values) run_.train_metrics.push_back(std::move(value));
+    return absl::OkStatus();
+  }
+
+  // In each step several ranks tell what they are asked for, and whether they
+  // have the batch after it.
+  void ShareSteps(const data::Epoch& batches) {
+    decisions_.EpochBegins();
+    stepper_.set_sync(run_.sync.get(), [this, &batches](Word& word) {
+      decisions_.Speak(word);
+      word.waits =
+          run_.batches_done + 1 < state_.batches_per_epoch && !batches.Ready();
+    });
   }
 
   absl::Status BeginEpoch() {
@@ -159,23 +173,24 @@ class Fit {
     return goes_on ? RestoreEpoch(run_) : absl::OkStatus();
   }
 
-  bool Stopping() const {
-    return state_.control.stop() || run_.stop_signal != 0;
-  }
-
   // Requests are honoured between steps, not in the middle of a window.
-  bool StopsHere() const { return Stopping() && state_.micro == 0; }
+  bool StopsHere() const { return decisions_.stops() && state_.micro == 0; }
 
   // --- batches and steps -----------------------------------------------------
 
-  // `stalled`: a signal came before the batch did.
-  absl::Status Fetch(data::Epoch& batches, bool* stalled) {
+  // `goes_on`: unless a signal came before the batch did, on some rank.
+  absl::Status Fetch(data::Epoch& batches, bool* goes_on) {
     const PhaseScope phase(run_.timer.get(), Phase::kData);
     state_.batch_index = run_.batches_done;
     absl::StatusOr<std::optional<data::Batch>> batch = batches.Next();
-    *stalled = absl::IsCancelled(batch.status()) && Stopping();
-    if (*stalled) return absl::OkStatus();
-    if (!batch.ok()) return Failed(run_, "data", batch.status());
+    const bool stalled =
+        absl::IsCancelled(batch.status()) && run_.stop_signal != 0;
+    if (!stalled && !batch.ok()) return Failed(run_, "data", batch.status());
+    const absl::StatusOr<bool> met =
+        decisions_.MeetBeforeBatch(stalled, /*window_open=*/state_.micro > 0);
+    if (!met.ok()) return met.status();
+    *goes_on = *met;
+    if (!*goes_on) return absl::OkStatus();
     if (!batch->has_value()) {
       return Failed(run_, "data",
                     absl::InternalError(absl::StrCat(
@@ -217,6 +232,8 @@ class Fit {
   absl::Status OneStep(StepReporter& reporter) {
     const absl::Status status = stepper_.FinishWindow();
     if (!status.ok()) return StepFailed(status);
+    if (run_.sync != nullptr) decisions_.Hear(stepper_.agreement());
+    run_.heartbeat.Beat();
     if (stepper_.bad_step()) {
       SLIPWAY_RETURN_IF_ERROR(TakeBack());
     } else if (state_.step_taken) {
@@ -245,14 +262,14 @@ class Fit {
   }
 
   // Tells what was saved meanwhile, and does what hooks asked for in this step.
-  // A stop is seen by the epoch's loop, and
-  // requests of an epoch's last step are met as the epoch ends.
+  // A stop is seen by the epoch's loop, and requests of an epoch's last step
+  // are met as the epoch ends.
   absl::Status HonourRequests() {
     SLIPWAY_RETURN_IF_ERROR(TellSaved(run_));
     if (run_.batches_done == state_.batches_per_epoch) return absl::OkStatus();
-    const bool saves = state_.control.save();
-    const bool evaluates = state_.control.evaluate();
-    state_.control.ClearStepRequests();
+    const bool saves = decisions_.saves();
+    const bool evaluates = decisions_.evaluates();
+    decisions_.Done(/*window_open=*/false);
     if (evaluates && run_.parts.valid_loader != nullptr) {
       bool complete = true;
       SLIPWAY_RETURN_IF_ERROR(Validate(&complete));
@@ -303,12 +320,17 @@ class Fit {
     pass.loss = run_.parts.loss.get();
     pass.loss_name = run_.parts.loss_name;
     pass.max_batches = h_.max_valid_batches;
+    pass.group = &run_.group();
+    pass.goes_on = [this](bool stalled) {
+      return decisions_.MeetInEvaluation(stalled);
+    };
     if (split == "valid") {
       pass.at_end = [this](const NamedValues& v) { OfferModel(run_, v); };
     }
     pass.progress = [this, split](int64_t done, int64_t batches) {
       run_.reporters.OnEvaluationProgress({split, done, batches});
-      return run_.stop_signal == 0;
+      run_.heartbeat.Beat();
+      return decisions_.signal() == 0;
     };
     return pass;
   }
@@ -318,6 +340,7 @@ class Fit {
   const Hyperparams& h_;
   HookRunner& hooks_;
   Stepper& stepper_;
+  Decisions& decisions_;
   std::optional<Rollback> rollback_;
   int64_t window_ = 0;  // micro-batches of the current one
   bool is_best_ = false;
@@ -325,94 +348,23 @@ class Fit {
 
 }  // namespace
 
-std::unique_ptr<Trainer> Trainer::Create(TrainerParts parts,
-                                         TrainerOptions options,
-                                         Problems& problems) {
-  auto run = std::make_unique<Run>();
-  run->parts = std::move(parts);
-  run->options = std::move(options);
-  if (run->parts.hooks == nullptr) {
-    run->parts.hooks = std::make_unique<HookRunner>(
-        std::vector<RunningPlugin>(), HookRunner::Order());
-  }
-  run->parts.hooks->set_timing(true);
-  for (auto& reporter : run->parts.reporters) {
-    run->reporters.Add(std::move(reporter));
-  }
-  if (!SetUp(*run, problems)) return nullptr;
-  return std::unique_ptr<Trainer>(new Trainer(std::move(run)));
-}
-
-Trainer::Trainer(std::unique_ptr<Run> run) : run_(std::move(run)) {}
-Trainer::~Trainer() = default;
-
-void Trainer::ProfileSteps(const ProfiledSteps& steps) {
-  run_->profiler.Plan(steps, run_->options.run_dir,
-                      !run_->options.device.is_cpu());
-}
-
-void Trainer::AddReporter(std::unique_ptr<Reporter> reporter) {
-  run_->reporters.Add(std::move(reporter));
-}
-
 RunResult Trainer::Fit() {
-  run_->started = Clock::now();
-  run_->timer = std::make_unique<PhaseTimer>(run_->hooks());
-  run_->state.report = [run = run_.get()](const Problem& problem) {
-    run->reporters.OnProblem(problem);
+  Run& run = *run_;
+  run.started = Clock::now();
+  run.timer = std::make_unique<PhaseTimer>(run.hooks());
+  run.decisions.emplace(run.group(), run.state.control, run.stop_signal);
+  run.heartbeat = dist::Heartbeat(run.group().environment().heartbeat_fd);
+  run.state.report = [&run](const Problem& problem) {
+    run.reporters.OnProblem(problem);
   };
-  run_->parts.train_loader->set_stop(&run_->stop_signal);
-  if (run_->parts.valid_loader != nullptr) {
-    run_->parts.valid_loader->set_stop(&run_->stop_signal);
+  run.parts.train_loader->set_stop(&run.stop_signal);
+  if (run.parts.valid_loader != nullptr) {
+    run.parts.valid_loader->set_stop(&run.stop_signal);
   }
   const absl::Status status =
-      Guarded([this] { return loop::Fit(*run_).Train(); });
-  EndRun(*run_, status, run_->SecondsSoFar());
-  return run_->result;
+      Guarded([&run] { return loop::Fit(run).Train(); });
+  EndRun(run, status, run.SecondsSoFar());
+  return run.result;
 }
-
-void Trainer::ObserveState(std::unique_ptr<StateObserver> observer) {
-  run_->state_observer = std::move(observer);
-}
-
-bool Trainer::Resume(const Checkpoint& checkpoint, const ResumeOptions& options,
-                     Problems& problems) {
-  return ResumeRun(*run_, checkpoint, options, problems);
-}
-
-const std::optional<ResumedFrom>& Trainer::resumed_from() const {
-  return run_->result.resumed_from;
-}
-
-absl::StatusOr<MemoryPlan> Trainer::MeasureMemory() {
-  return loop::MeasureMemory(*run_);
-}
-
-std::atomic<int>& Trainer::stop_signal() { return run_->stop_signal; }
-
-std::unique_ptr<nn::Module> Trainer::TakeModel() {
-  return std::move(run_->parts.model);
-}
-
-nn::Module& Trainer::model() { return *run_->parts.model; }
-const nn::Module& Trainer::model() const { return *run_->parts.model; }
-const HookRunner& Trainer::hooks() const { return *run_->parts.hooks; }
-const LrPlan& Trainer::lr_plan() const { return *run_->lr_plan; }
-
-std::vector<std::string> Trainer::group_names() const {
-  std::vector<std::string> names;
-  for (const ParameterGroup& group : run_->optimizer->groups()) {
-    names.push_back(group.name);
-  }
-  return names;
-}
-
-int64_t Trainer::batches_per_epoch() const {
-  return run_->state.batches_per_epoch;
-}
-
-int64_t Trainer::steps_per_epoch() const { return run_->state.steps_per_epoch; }
-
-const Hyperparams& Trainer::hyperparams() const { return run_->hyperparams(); }
 
 }  // namespace slipway::loop

@@ -16,6 +16,10 @@
 //
 //   EpochBegin, steps, validation, EpochEnd, checkpoints
 //
+// Several processes train one model together if each has a trainer with the
+// same parts, but its own share of the data (data/loader.h), and a group that
+// connects them: together.h tells what they share. Files are rank 0's.
+//
 // Create runs every hook up to WrapForward and starts nothing: no file is
 // written, no batch read. Fit trains once. Both belong to one thread, on which
 // all hooks, reporters, losses and metrics run; only stop_signal() may be set
@@ -55,6 +59,9 @@
 
 namespace slipway {
 struct Checkpoint;  // trainer/checkpoint/checkpoint.h
+namespace dist {
+class ProcessGroup;  // trainer/dist/process_group.h
+}  // namespace dist
 }  // namespace slipway
 
 namespace slipway::loop {
@@ -92,6 +99,9 @@ struct TrainerOptions {
   at::Device device = at::kCPU;
   // What `hooks` came from.
   plan::Plan plan;
+  // The ranks that train together, of which this process is one: connected when
+  // Fit is called; borrowed. Null: it is alone.
+  dist::ProcessGroup* group = nullptr;
 };
 
 // How a training is taken up from a checkpoint.
@@ -149,7 +159,7 @@ class Trainer {
 
   // Zero, or the number of the signal on which Fit ends: at the next step
   // boundary, or at once where the data of the next batch do not come, after
-  // saving the latest checkpoint.
+  // saving the latest checkpoint. A signal to one rank is a signal to all.
   std::atomic<int>& stop_signal();
 
   // Hands the model over, after Fit; model() must not be called then.

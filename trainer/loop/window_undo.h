@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "ATen/core/Tensor.h"
-#include "trainer/loop/evaluation.h"
 #include "trainer/loop/loss_meter.h"
+#include "trainer/loop/reduce.h"
 #include "trainer/plugin/loss.h"
 #include "trainer/plugin/training_state.h"
 

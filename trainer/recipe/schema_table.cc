@@ -129,6 +129,7 @@ constexpr KeyRule kTraining[] = {
     Range("training_hyperparams.loss_spike.deviations", kNumber, 1),
     Range("training_hyperparams.loss_spike.window", kInt, 5),
     Range("training_hyperparams.state_hash_every", kInt, 1),
+    OneOf("training_hyperparams.sync_buffers", "broadcast reduce"),
 
     // Length.
     Range("training_hyperparams.max_epochs", kInt, 1),
