@@ -304,6 +304,43 @@ TEST(Training, IsReportedByTheLauncherIfARankIsKilled) {
   EXPECT_EQ(report["first_failure"]["signal"], "SIGKILL");
 }
 
+// The trainer as any program: a shell adds what kills it in its first attempt.
+TEST(Training, GoesOnAfterARestartFromTheLatestCheckpoint) {
+  const std::string folder = EmptyFolder();
+  std::string script = "exec " + TrainerPath();
+  for (const std::string& argument :
+       TwentySteps(folder + "/run", 2,
+                   {"epochs=3", "resume=true",
+                    "training_hyperparams.max_train_batches=6"})) {
+    absl::StrAppend(&script, " ", argument);
+  }
+  script +=
+      " $([ $SLIPWAY_RESTART = 0 ] && echo +plugins.interrupts.kill_at=15)";
+  const Outcome run =
+      Process(RunfilePath("launcher/launcher"),
+              {"--num_processes=2", "--max_restarts=1", "--auto_lr=false",
+               "--log_dir=" + folder + "/logs", "--", "/bin/sh", "-c", script},
+              folder)
+          .Wait();
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json result = ResultOf(folder + "/run");
+  EXPECT_EQ(result["exit_reason"], "done");
+  EXPECT_EQ(result["steps"], 18);
+  EXPECT_EQ(result["resumed_from"]["step"], 12);
+  EXPECT_EQ(LossesOf(folder + "/run").size(), 18u);
+}
+
+TEST(Training, GivesTheLauncherASignOfLifeInEachStep) {
+  const std::string folder = EmptyFolder();
+  const Outcome run = Launch(
+      2, TwentySteps(folder + "/run", 2, {"+plugins.interrupts={slow: 20000}"}),
+      folder, {"--heartbeat_timeout=3s", "--grace=1s"});
+  EXPECT_NE(run.exit_code, 0);
+  const json report = json::parse(ReadText(folder + "/logs/launch_report.json"),
+                                  nullptr, false);
+  EXPECT_EQ(report["first_failure"]["reason"], "heartbeat");
+}
+
 // --- another number of ranks -------------------------------------------------
 
 // Losses by step, of a training of 24 steps that was cut early.

@@ -186,10 +186,7 @@ class Fit {
     const bool stalled =
         absl::IsCancelled(batch.status()) && run_.stop_signal != 0;
     if (!stalled && !batch.ok()) return Failed(run_, "data", batch.status());
-    const absl::StatusOr<bool> met =
-        decisions_.MeetBeforeBatch(stalled, /*window_open=*/state_.micro > 0);
-    if (!met.ok()) return met.status();
-    *goes_on = *met;
+    SLIPWAY_RETURN_IF_ERROR(Meet(stalled, goes_on));
     if (!*goes_on) return absl::OkStatus();
     if (!batch->has_value()) {
       return Failed(run_, "data",
@@ -201,6 +198,17 @@ class Fit {
     MoveTo(state_.device, state_.batch);
     BatchContext context(state_);
     return hooks_.Run<Hook::kBatchFetched>(context);
+  }
+
+  absl::Status Meet(bool stalled, bool* goes_on) {
+    const bool alone = run_.sync == nullptr;
+    const PhaseScope phase(alone ? nullptr : run_.timer.get(),
+                           Phase::kSynchronisation);
+    const absl::StatusOr<bool> met =
+        decisions_.MeetBeforeBatch(stalled, /*window_open=*/state_.micro > 0);
+    if (!met.ok()) return met.status();
+    *goes_on = *met;
+    return absl::OkStatus();
   }
 
   absl::Status OneBatch() {

@@ -7,8 +7,11 @@
 
 namespace slipway {
 
-// Requests take effect at the next step boundary, on all ranks at once. The
-// training thread's own; signal handlers use Trainer::RequestStop.
+// Requests take effect at the next step boundary, on all ranks at once, even if
+// a single one asks. With several ranks, what is asked for from AfterBackward
+// on is heard a step later (EpochEnd: at once), and a step that is skipped from
+// then on has to be skipped by all of them: gradients are equal everywhere. The
+// training thread's own; signal handlers use Trainer::stop_signal.
 class Control {
  public:
   // Ends the training after this step. The first reason is kept.
