@@ -111,6 +111,15 @@ PickleValue MeanDict(const MeanState& mean) {
   return dict;
 }
 
+PickleValue NumbersList(const std::vector<double>& numbers) {
+  std::vector<PickleValue> items;
+  items.reserve(numbers.size());
+  for (const double number : numbers) {
+    items.push_back(PickleValue::Float(number));
+  }
+  return PickleValue::List(std::move(items));
+}
+
 PickleValue LoopDict(const LoopState& loop) {
   PickleValue dict = PickleValue::Dict();
   dict.Set(keys::kWindows, PickleValue::Int(loop.windows));
@@ -120,6 +129,7 @@ PickleValue LoopDict(const LoopState& loop) {
   dict.Set(keys::kMicro, PickleValue::Int(loop.micro));
   dict.Set(keys::kWindowLoss, MeanDict(loop.window_loss));
   dict.Set(keys::kSkipReason, PickleValue::String(loop.skip_reason));
+  dict.Set(keys::kRecentLosses, NumbersList(loop.recent_losses));
   return dict;
 }
 

@@ -68,6 +68,8 @@ struct LoopState {
   int64_t micro = 0;
   MeanState window_loss;
   std::string skip_reason;
+  // With a rule for loss spikes, of the last steps that were taken.
+  std::vector<double> recent_losses;
 };
 
 struct Checkpoint {

@@ -44,6 +44,7 @@ inline constexpr char kSamples[] = "samples";
 inline constexpr char kSeconds[] = "seconds";
 inline constexpr char kMicro[] = "micro";
 inline constexpr char kSkipReason[] = "skip_reason";
+inline constexpr char kRecentLosses[] = "recent_losses";
 inline constexpr char kTrainLoss[] = "train_loss";
 inline constexpr char kWindowLoss[] = "window_loss";
 inline constexpr char kSums[] = "sums";

@@ -126,6 +126,15 @@ std::vector<std::pair<std::string, double>> ReadNumbers(
   return numbers;
 }
 
+std::vector<double> ReadNumbersList(const PickleValue* list) {
+  std::vector<double> numbers;
+  if (list == nullptr) return numbers;
+  for (const PickleValue& item : list->items()) {
+    numbers.push_back(item.number());
+  }
+  return numbers;
+}
+
 MeanState ReadMean(const PickleValue* dict) {
   if (dict == nullptr) return {};
   return {.samples = IntAt(*dict, keys::kSamples),
@@ -140,7 +149,8 @@ LoopState ReadLoop(const PickleValue* dict) {
           .train_loss = ReadMean(dict->Find(keys::kTrainLoss)),
           .micro = IntAt(*dict, keys::kMicro),
           .window_loss = ReadMean(dict->Find(keys::kWindowLoss)),
-          .skip_reason = TextAt(*dict, keys::kSkipReason)};
+          .skip_reason = TextAt(*dict, keys::kSkipReason),
+          .recent_losses = ReadNumbersList(dict->Find(keys::kRecentLosses))};
 }
 
 SamplerState ReadSampler(const PickleValue* dict) {

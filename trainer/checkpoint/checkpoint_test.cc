@@ -42,7 +42,8 @@ Checkpoint Filled() {
                      .train_loss = {.samples = 96, .sums = {{"", 0.1}}},
                      .micro = 2,
                      .window_loss = {.samples = 2, .sums = {{"", 0.2}}},
-                     .skip_reason = "overflow"};
+                     .skip_reason = "overflow",
+                     .recent_losses = {0.5, 0.25}};
   checkpoint.loss = {{"log_variance", at::rand({2})}};
   checkpoint.grads = {{"conv.weight", at::rand({2, 3})}};
   recipe::Node values = recipe::Node::Map();
@@ -100,6 +101,7 @@ TEST(Checkpoint, ComesBackWhole) {
   EXPECT_EQ(read->loop.micro, 2);
   EXPECT_EQ(read->loop.window_loss.samples, 2);
   EXPECT_EQ(read->loop.skip_reason, "overflow");
+  EXPECT_EQ(read->loop.recent_losses, checkpoint.loop.recent_losses);
   ExpectSame(read->loss, written.loss);
   ASSERT_EQ(read->plugins.size(), 1u);
   EXPECT_EQ(read->plugins[0].second.version, 2);

@@ -79,6 +79,7 @@ void AddProgress(Run& run, Checkpoint& checkpoint) {
   loop.samples = run.result.samples;
   loop.seconds = run.SecondsSoFar();
   loop.micro = run.state.micro;
+  if (run.spikes) loop.recent_losses = run.spikes->losses();
   if (run.state.micro > 0) {
     loop.window_loss = ToMean(progress.window_loss);
     loop.skip_reason = run.state.control.skip_reason();

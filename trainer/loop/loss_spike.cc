@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "absl/strings/str_format.h"
 
@@ -43,6 +42,15 @@ void LossSpike::Add(double loss) {
   if (!std::isfinite(loss)) return;
   losses_.push_back(loss);
   if (static_cast<int64_t>(losses_.size()) > rule_.window) losses_.pop_front();
+}
+
+std::vector<double> LossSpike::losses() const {
+  return {losses_.begin(), losses_.end()};
+}
+
+void LossSpike::set_losses(const std::vector<double>& losses) {
+  losses_.clear();
+  for (const double loss : losses) Add(loss);
 }
 
 }  // namespace slipway::loop

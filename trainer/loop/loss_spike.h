@@ -19,8 +19,7 @@
 // would be a tighter bound the further a training has come, and none for losses
 // below zero. The 1 % keeps a loss that hardly moves from being held to its
 // rounding. Until `window` steps were taken nothing is a spike; afterwards a
-// loss that is not finite is one, too. Checkpoints do not have the losses: a
-// resumed training begins with an empty window.
+// loss that is not finite is one, too.
 //
 // A value type without locks.
 #ifndef SLIPWAY_TRAINER_LOOP_LOSS_SPIKE_H_
@@ -30,6 +29,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace slipway::loop {
 
@@ -47,6 +47,11 @@ class LossSpike {
   std::optional<std::string> Check(double loss) const;
   // Adds the loss of a step that was taken, if it is finite; the oldest leaves.
   void Add(double loss);
+
+  // The window, oldest first. With a smaller window than that they come from,
+  // the newest stay.
+  std::vector<double> losses() const;
+  void set_losses(const std::vector<double>& losses);
 
  private:
   LossSpikeRule rule_;

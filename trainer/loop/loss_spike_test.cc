@@ -71,5 +71,12 @@ TEST(LossSpike, SaysHowFarOutTheLossIs) {
             "median of the last 5 steps");
 }
 
+TEST(LossSpike, KeepsTheNewestOfALongerWindow) {
+  const LossSpike longer = After({.deviations = 2, .window = 4}, {9, 1, 2, 3});
+  LossSpike spikes({.deviations = 2, .window = 3});
+  spikes.set_losses(longer.losses());
+  EXPECT_EQ(spikes.losses(), (std::vector<double>{1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace slipway::loop

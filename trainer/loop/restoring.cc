@@ -282,6 +282,7 @@ class Restoration {
     run_.stepper->set_progress(
         {.windows = checkpoint_.from_slipway ? loop.windows : state.step,
          .window_loss = FromMean(loop.window_loss)});
+    if (run_.spikes) run_.spikes->set_losses(loop.recent_losses);
     run_.result.samples = loop.samples;
     TakeResults();
     TakeEpoch();

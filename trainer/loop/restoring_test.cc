@@ -126,6 +126,7 @@ struct Case {
   int64_t accumulate = 1;
   const char* how = "mean";
   int workers = 0;
+  int64_t spike_window = 0;  // of the rule for loss spikes; 0: there is none
 };
 
 class ResumeTest : public testing::TestWithParam<Case> {
@@ -137,6 +138,11 @@ class ResumeTest : public testing::TestWithParam<Case> {
         {"batch_accumulate", Node::Int(GetParam().accumulate)},
         {"accumulate", Node::String(GetParam().how)},
         {"log_every", Node::Int(1)}};
+    if (GetParam().spike_window > 0) {
+      Node rule = Node::Map();
+      rule.Set("window", Node::Int(GetParam().spike_window));
+      training.hyperparams.emplace_back("loss_spike", std::move(rule));
+    }
     return training;
   }
 };
@@ -167,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Windows, ResumeTest,
                          testing::Values(Case{"plain"}, Case{"mean", 4, "mean"},
                                          Case{"sum", 4, "sum"},
                                          Case{"sum_of_five", 5, "sum", 1},
-                                         Case{"workers", 1, "mean", 4}),
+                                         Case{"workers", 1, "mean", 4},
+                                         Case{"spikes", 1, "mean", 0, 3}),
                          [](const auto& info) { return info.param.name; });
 
 // O15 of tests/bug_reports.md.

@@ -43,11 +43,8 @@ Rollback::Rollback(Run& run)
     : run_(run),
       undo_(run.state, run.parts.loss.get(), run.parts.train_metrics,
             run.train_loss) {
-  if (run.hyperparams().loss_spike) {
-    spikes_.emplace(*run.hyperparams().loss_spike);
-  }
   run.stepper->set_guards(
-      {.spikes = spikes_ ? &*spikes_ : nullptr, .undo = &undo_});
+      {.spikes = run.spikes ? &*run.spikes : nullptr, .undo = &undo_});
 }
 
 Rollback::~Rollback() { run_.stepper->set_guards({}); }
@@ -65,7 +62,7 @@ absl::Status Rollback::BeforeBatch() {
 
 bool Rollback::KeepsNow() const {
   if (run_.state.micro > 0 || tries_ > 0) return false;
-  return !kept_ || run_.state.step >= kept_->state.step + kKeepEvery;
+  return !kept_ || run_.state.step >= kept_->step + kKeepEvery;
 }
 
 absl::Status Rollback::Keep() {
@@ -74,7 +71,7 @@ absl::Status Rollback::Keep() {
   if (!state.ok()) return state.status();
   // The memory of the last one first.
   kept_.reset();
-  kept_.emplace(Kept{.state = Copy(*state), .spikes = spikes_});
+  kept_.emplace(Copy(*state));
   return absl::OkStatus();
 }
 
@@ -88,7 +85,7 @@ absl::Status Rollback::TakeBack(const std::string& what) {
     return absl::OkStatus();
   }
   if (!kept_) return GiveUp(what);
-  Tell(what, kept_->state.step);
+  Tell(what, kept_->step);
   return ReturnToKept();
 }
 
@@ -113,7 +110,7 @@ void Rollback::Tell(const std::string& what, int64_t to_step) {
 absl::Status Rollback::ReturnToKept() {
   absl::StatusOr<Checkpoint> target = CaptureInMemory(run_);
   if (!target.ok()) return target.status();
-  const Checkpoint& kept = kept_->state;
+  const Checkpoint& kept = *kept_;
   target->step = kept.step;
   target->net = kept.net;
   target->extra_nets = kept.extra_nets;
@@ -123,12 +120,12 @@ absl::Status Rollback::ReturnToKept() {
   target->plugins = kept.plugins;
   target->grads.clear();
   target->loop.skip_reason.clear();
+  target->loop.recent_losses = kept.loop.recent_losses;
   const Position saved = run_.saved;
   SLIPWAY_RETURN_IF_ERROR(Restore(run_, *target, {}));
   run_.saved = saved;
   // Meters and generators are where they should be.
   run_.restored.reset();
-  spikes_ = kept_->spikes;
   return absl::OkStatus();
 }
 

@@ -44,7 +44,6 @@
 
 #include "absl/status/status.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/loop/loss_spike.h"
 #include "trainer/loop/run.h"
 #include "trainer/loop/step.h"
 #include "trainer/loop/window_undo.h"
@@ -76,11 +75,6 @@ class Rollback {
   bool gave_up() const { return gave_up_; }
 
  private:
-  // A state of the training, and what was known of its losses.
-  struct Kept {
-    Checkpoint state;
-    std::optional<LossSpike> spikes;
-  };
   absl::Status Keep();
   absl::Status ReturnToKept();
   absl::Status GiveUp(const std::string& what);
@@ -89,8 +83,7 @@ class Rollback {
 
   Run& run_;
   WindowUndo undo_;
-  std::optional<LossSpike> spikes_;
-  std::optional<Kept> kept_;
+  std::optional<Checkpoint> kept_;
   bool marked_ = false;
   int64_t first_batch_ = 0;  // of the window
   int64_t bad_step_ = -1;    // the furthest that was bad

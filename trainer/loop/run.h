@@ -21,6 +21,7 @@
 #include "trainer/loop/best_models.h"
 #include "trainer/loop/decisions.h"
 #include "trainer/loop/loss_meter.h"
+#include "trainer/loop/loss_spike.h"
 #include "trainer/loop/lr_plan.h"
 #include "trainer/loop/phase_timer.h"
 #include "trainer/loop/profile.h"
@@ -93,6 +94,7 @@ struct Run {
   LossMeter train_loss{"loss"};
   ReporterList reporters;
   WatchedMetric watched;
+  std::optional<LossSpike> spikes;                // nullopt: no rule for them
   std::unique_ptr<StateObserver> state_observer;  // null: nobody looks
   std::atomic<int> stop_signal = 0;
   dist::ProcessGroup alone;

@@ -212,6 +212,9 @@ absl::Status SetUpAll(Run& run, Problems& problems) {
   run.stepper =
       std::make_unique<Stepper>(run.state, run.hooks(), run.parts.loss.get(),
                                 run.hyperparams(), *run.lr_plan);
+  if (run.hyperparams().loss_spike) {
+    run.spikes.emplace(*run.hyperparams().loss_spike);
+  }
   WrapContext wrap(run.state);
   return run.hooks().Run<Hook::kWrapForward>(wrap);
 }

@@ -44,6 +44,9 @@ std::string ResultsText(const Checkpoint& checkpoint) {
   std::string text = absl::StrCat(MeanText(checkpoint.loop.train_loss), "\n",
                                   MeanText(checkpoint.loop.window_loss), "\n",
                                   checkpoint.loop.skip_reason);
+  for (const double loss : checkpoint.loop.recent_losses) {
+    absl::StrAppend(&text, "\n", Bits(loss));
+  }
   for (const auto& [split, metrics] : checkpoint.metrics) {
     // Told, and never used: after a stop in the middle of an epoch they are
     // those of its first part, which no uninterrupted run tells.

@@ -259,6 +259,7 @@ void ExpectSameState(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.loop.samples, b.loop.samples);
   EXPECT_EQ(a.loop.micro, b.loop.micro);
   EXPECT_EQ(a.loop.skip_reason, b.loop.skip_reason);
+  EXPECT_EQ(a.loop.recent_losses, b.loop.recent_losses);
   EXPECT_EQ(a.loop.train_loss.sums, b.loop.train_loss.sums);
   EXPECT_EQ(a.loop.window_loss.sums, b.loop.window_loss.sums);
   EXPECT_EQ(a.metrics, b.metrics);
