@@ -20,6 +20,7 @@
 #include "tests/e2e/process.h"
 #include "tests/e2e/runs.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/previous.h"
 
 namespace slipway {
 namespace {
@@ -214,9 +215,10 @@ TEST(Training, RefusesRankVariablesThatMakeNoSense) {
 
 // --- one rank among others ---------------------------------------------------
 
-// Until metrics.jsonl has a step.
-void WaitForSteps(const std::string& run_dir) {
-  for (int i = 0; i < 600 && LinesOf(run_dir, "step").empty(); ++i) {
+// Until the run has saved.
+void WaitForACheckpoint(const std::string& run_dir) {
+  const std::string path = run_dir + "/ckpt_latest.pth";
+  for (int i = 0; i < 1200 && !std::filesystem::exists(path); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
@@ -233,7 +235,7 @@ TEST(Training, StopsTogetherOnASignalToOneRank) {
        std::map<int, int>{{SIGTERM, 143}, {SIGINT, 130}}) {
     const std::string folder = EmptyFolder();
     RankedProgram ranks(2, TrainerPath(), SlowSteps("run"), folder);
-    WaitForSteps(folder + "/run");
+    WaitForACheckpoint(folder + "/run");
     ranks.Signal(1, signal);
     for (const Outcome& rank : ranks.Wait()) {
       EXPECT_EQ(rank.exit_code, exit_code) << rank.err;
@@ -268,8 +270,7 @@ TEST(Training, NamesARankThatWasKilledAndKeepsItsCheckpoint) {
   for (const int killed : {0, 1}) {
     const std::string folder = EmptyFolder();
     RankedProgram ranks(2, TrainerPath(), SlowSteps("run"), folder);
-    WaitForSteps(folder + "/run");
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    WaitForACheckpoint(folder + "/run");
     ranks.Signal(killed, SIGKILL);
     const auto start = std::chrono::steady_clock::now();
     const std::vector<Outcome> outcomes = ranks.Wait();
@@ -279,7 +280,11 @@ TEST(Training, NamesARankThatWasKilledAndKeepsItsCheckpoint) {
     const Outcome& survivor = outcomes[1 - killed];
     EXPECT_EQ(survivor.exit_code, 1);
     EXPECT_THAT(survivor.err, HasSubstr(absl::StrCat("lost rank ", killed)));
-    EXPECT_GT(LatestOf(folder + "/run").step, 0);
+    // A save may just have been on its way.
+    const auto latest =
+        ReadCheckpointOrPrevious(folder + "/run/ckpt_latest.pth");
+    ASSERT_TRUE(latest.ok()) << latest.status();
+    EXPECT_GT(latest->checkpoint.step, 0);
     if (killed == 0) continue;
     const json result = ResultOf(folder + "/run");
     EXPECT_EQ(result["exit_reason"], "peer_lost");

@@ -76,7 +76,7 @@ std::vector<Case> Cases() {
       {"a cycle of values", {own, "--recipe=value_cycle"}},
       {"a value left open", {own, "--recipe=open"}},
       {"a file that does not parse", {own, "--recipe=unparsable"}},
-      {"several processes", {digits}, {{"WORLD_SIZE", "2"}}},
+      {"several processes that cannot meet", {digits}, {{"WORLD_SIZE", "2"}}},
       {"a missing data set",
        {"--recipe=cifar10_resnet",
         "dataset_params.train_dataset_params.root=nowhere",
