@@ -5,8 +5,8 @@
 //   if (!Join(group, device, recipe, problems)) return Refuse(problems);
 //   std::optional<RunPlace> place =
 //       FindRunPlaceTogether(group, recipe, folder, absl::Now(), problems);
-//   ...                                      // what each rank prepares by
-//   itself if (!AllReady(group, problems)) return Refuse(problems);
+//   ...                              // what each rank prepares by itself
+//   if (!AllReady(group, problems)) return Refuse(problems);
 //
 // Each is called by all ranks at the same place, and does next to nothing in a
 // process that is alone. A rank that is lost meanwhile is a problem of the kind

@@ -233,6 +233,27 @@ std::optional<RunPlace> MeetAndFindPlace(const Flags& flags,
   return FindRunPlaceTogether(group, recipe, folder, absl::Now(), problems);
 }
 
+// The trainer of a run at `place`, which is null if that was not found.
+// Nullopt, on all ranks, if and only if any of them has an error.
+std::optional<Prepared> PrepareTogether(PrepareRequest request,
+                                        const RunPlace* place,
+                                        const std::optional<ReplayLog>& log,
+                                        Problems& problems) {
+  dist::ProcessGroup& group = *request.group;
+  if (place != nullptr) {
+    // A replay writes nothing.
+    if (!log) request.run_dir = place->dir;
+    request.resumes = !place->checkpoint.empty();
+  }
+  std::optional<Prepared> prepared = Prepare(std::move(request), problems);
+  if (prepared) CheckLaunchedPlan(group, prepared->plan, problems);
+  const bool met = group.connected();
+  if (met ? !AllReady(group, problems) : HasErrors(problems)) {
+    return std::nullopt;
+  }
+  return prepared;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   // Until there is a trainer to take it.
   static std::atomic<int> signal = 0;
@@ -268,17 +289,9 @@ int Main(const std::vector<std::string>& arguments) {
   prepare.recipe_name = flags.recipe;
   prepare.device = flags.device;
   prepare.group = &group;
-  if (place) {
-    // A replay writes nothing.
-    if (!log) prepare.run_dir = place->dir;
-    prepare.resumes = !place->checkpoint.empty();
-  }
-  std::optional<Prepared> prepared = Prepare(std::move(prepare), problems);
-  if (prepared) CheckLaunchedPlan(group, prepared->plan, problems);
-  const bool met = group.connected();
-  if (met ? !AllReady(group, problems) : HasErrors(problems)) {
-    return Refuse(problems);
-  }
+  std::optional<Prepared> prepared = PrepareTogether(
+      std::move(prepare), place ? &*place : nullptr, log, problems);
+  if (!prepared) return Refuse(problems);
   if (std::getenv("WORLD_SIZE") == nullptr) {
     NoteLauncher(composed->recipe, flags.recipe, problems);
   }
