@@ -141,7 +141,7 @@ double StepSeconds(bool overlaps, dist::ProcessGroup& group) {
     for (const at::Tensor& parameter : parameters) {
       parameter.mutable_grad() = at::Tensor();
     }
-    const at::Tensor loss = net->Run(images).tensor().square().mean();
+    const at::Tensor loss = net->Run(images).square().mean();
     if (overlaps) sync.Begin();
     loss.backward();
     if (!overlaps) sync.Begin();
