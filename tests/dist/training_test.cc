@@ -346,6 +346,22 @@ TEST(Training, GivesTheLauncherASignOfLifeInEachStep) {
   EXPECT_EQ(report["first_failure"]["reason"], "heartbeat");
 }
 
+TEST(Training, IsReplayedByAsManyRanks) {
+  const std::string folder = EmptyFolder();
+  for (const Outcome& rank : RunTrainerRanks(
+           2,
+           TwentySteps(
+               "run", 2,
+               SyncBn() + Arguments{"training_hyperparams.state_hash_every=5"}),
+           folder)) {
+    ASSERT_EQ(rank.exit_code, 0) << rank.err;
+  }
+  for (const Outcome& rank : RunTrainerRanks(2, {"--replay=run"}, folder)) {
+    EXPECT_EQ(rank.exit_code, 0) << rank.err;
+    EXPECT_THAT(rank.err, HasSubstr("equal: 5 states up to step 20"));
+  }
+}
+
 // --- another number of ranks -------------------------------------------------
 
 // Losses by step, of a training of 24 steps that was cut early.
