@@ -358,7 +358,7 @@ TEST(Training, IsReplayedByAsManyRanks) {
   }
   for (const Outcome& rank : RunTrainerRanks(2, {"--replay=run"}, folder)) {
     EXPECT_EQ(rank.exit_code, 0) << rank.err;
-    EXPECT_THAT(rank.err, HasSubstr("equal: 5 states up to step 20"));
+    EXPECT_THAT(rank.err, HasSubstr("equal: 6 states up to step 20"));
   }
 }
 
