@@ -49,7 +49,8 @@ Fault Stalled(int rank, int64_t index, int64_t before, Watched& watched) {
 std::vector<std::string> TrainStalled(Setting& setting, bool in_validation,
                                       int64_t index, int64_t before) {
   static Watched watched;
-  setting.num_workers = 1;
+  // Another one makes the batches before, which need not have been begun first.
+  setting.num_workers = 2;
   setting.shuffle = false;
   setting.before = [](int, Trainer& trainer) {
     watched.signal = &trainer.stop_signal();
