@@ -49,8 +49,9 @@ Fault Stalled(int rank, int64_t index, int64_t before, Watched& watched) {
 std::vector<std::string> TrainStalled(Setting& setting, bool in_validation,
                                       int64_t index, int64_t before) {
   static Watched watched;
-  // Another one makes the batches before, which need not have been begun first.
-  setting.num_workers = 2;
+  // Several, for batches are not always begun in order: those before the one
+  // that does not come are made by others.
+  setting.num_workers = 4;
   setting.shuffle = false;
   setting.before = [](int, Trainer& trainer) {
     watched.signal = &trainer.stop_signal();
