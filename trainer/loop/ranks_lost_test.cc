@@ -21,6 +21,7 @@ namespace {
 
 using recipe::Node;
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -275,11 +276,13 @@ TEST(Ranks, SayWhereNoBatchOfTheNewSizeBegins) {
   };
   TrainRanks(2, setting, End);
   setting.resumes = true;
-  const auto ranks = RunTraining(3, setting, End);
-  for (const Ended& rank : ranks) {
-    EXPECT_THAT(rank.said, HasSubstr("where no batch of 12 (3 ranks of 4) "
-                                     "begins"));
+  // Whoever refuses first is gone for the others.
+  std::vector<std::string> said;
+  for (const Ended& rank : RunTraining(3, setting, End)) {
+    said.push_back(rank.said);
   }
+  EXPECT_THAT(said, Contains(HasSubstr("where no batch of 12 (3 ranks of 4) "
+                                       "begins")));
 }
 
 }  // namespace
