@@ -245,6 +245,12 @@ absl::StatusOr<Topology> ReadTopology(const TopologyRequest& request) {
       result.allowed_cpus = result.allowed_cpus.Intersection(AffinityMask());
     }
   }
+  if (result.AllCpus().empty()) {
+    return absl::FailedPreconditionError(
+        "this machine's cores cannot be seen: they are read from "
+        "/sys/devices/system/cpu, so that /sys has to be mounted; or describe "
+        "the machine by --topology");
+  }
   result.allowed_cpus = result.allowed_cpus.Intersection(result.AllCpus());
   if (result.allowed_cpus.empty()) {
     return absl::FailedPreconditionError(

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -61,6 +62,15 @@ TEST(Topology, RefusesWhatIsNoDescription) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("sockets=2"));
   EXPECT_FALSE(ReadTopology({.topology = "/nowhere/machine.xml"}).ok());
+}
+
+TEST(Topology, SaysWhatIsMissingWhereNoSysfsIsMounted) {
+  const std::string root = testing::TempDir() + "/no_sysfs";
+  std::filesystem::create_directories(root + "/proc");
+  const absl::Status status = ReadTopology({.root = root}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("/sys has to be mounted"));
 }
 
 TEST(Topology, ReadsThisMachineWithinItsAffinityMask) {

@@ -34,7 +34,7 @@ trap remove_root EXIT
 
 remove_root() {
     # Lazily, since servers that the commands started may still run.
-    umount --recursive --lazy "$root/dev" || true
+    umount --recursive --lazy "$root/dev" "$root/sys" || true
     umount --lazy "$root/proc" || true
     rm -rf --one-file-system "$root"
 }
@@ -50,6 +50,8 @@ make_root() {
     debootstrap --variant=minbase "$suite" "$root" "$(mirror)" >/dev/null
     mount --types proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
+    # The launcher's topology comes from there.
+    mount --rbind /sys "$root/sys"
 }
 
 copy_settings() {
