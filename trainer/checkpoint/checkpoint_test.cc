@@ -101,7 +101,7 @@ TEST(Checkpoint, ComesBackWhole) {
   EXPECT_EQ(read->loop.micro, 2);
   EXPECT_EQ(read->loop.window_loss.samples, 2);
   EXPECT_EQ(read->loop.skip_reason, "overflow");
-  EXPECT_EQ(read->loop.recent_losses, checkpoint.loop.recent_losses);
+  EXPECT_EQ(read->loop.recent_losses, written.loop.recent_losses);
   ExpectSame(read->loss, written.loss);
   ASSERT_EQ(read->plugins.size(), 1u);
   EXPECT_EQ(read->plugins[0].second.version, 2);
