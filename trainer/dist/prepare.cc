@@ -232,11 +232,7 @@ absl::StatusOr<std::unique_ptr<Ranks>> PrepareWith(
     std::shared_ptr<Shared> shared, Preparation preparation) {
   std::optional<bool>& auto_lr = shared->options.auto_lr;
   if (!auto_lr) auto_lr = AutoLrByEnvironment();
-  try {
-    return preparation.Run(std::move(shared));
-  } catch (...) {
-    return CurrentExceptionStatus();
-  }
+  return Guarded([&] { return preparation.Run(std::move(shared)); });
 }
 
 at::Device DeviceOf(const nn::Module& model) {

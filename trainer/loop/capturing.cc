@@ -1,6 +1,5 @@
 #include "trainer/loop/capturing.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "trainer/dist/collectives.h"
 #include "trainer/loop/random.h"
 #include "trainer/loop/reduce.h"
+#include "trainer/loop/reports.h"
 #include "trainer/loop/return_if_error.h"
 
 namespace slipway::loop {
@@ -170,18 +170,8 @@ absl::Status MeanWindow(Run& run, Checkpoint& checkpoint) {
 
 }  // namespace
 
-// Groups that differ in weight decay alone share name and rate.
 NamedValues NextRates(const Run& run) {
-  NamedValues rates;
-  const std::vector<double> next = run.lr_plan->At(run.stepper->PlanPosition());
-  const std::vector<ParameterGroup>& groups = run.optimizer->groups();
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const bool told = std::any_of(
-        rates.begin(), rates.end(),
-        [&](const auto& rate) { return rate.first == groups[i].name; });
-    if (!told) rates.emplace_back(groups[i].name, next[i]);
-  }
-  return rates;
+  return NamedRates(run, run.lr_plan->At(run.stepper->PlanPosition()));
 }
 
 absl::StatusOr<Checkpoint> Capture(Run& run, CheckpointContext& context) {

@@ -12,6 +12,18 @@ std::string DeviceName(at::Device device) {
   return device.is_cpu() ? "cpu" : device.str();
 }
 
+NamedValues NamedRates(const Run& run, const std::vector<double>& rates) {
+  NamedValues named;
+  const std::vector<ParameterGroup>& groups = run.optimizer->groups();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const bool told = std::any_of(
+        named.begin(), named.end(),
+        [&](const auto& rate) { return rate.first == groups[i].name; });
+    if (!told) named.emplace_back(groups[i].name, rates[i]);
+  }
+  return named;
+}
+
 BeginReport DescribeRun(const Run& run) {
   BeginReport begin;
   begin.run_dir = run.options.run_dir;
@@ -142,18 +154,8 @@ void StepReporter::FillLogged(StepReport& report) {
   TellSkippedSamples(run_, batches_.SkippedSamples());
 }
 
-// Groups that differ in weight decay alone share name and rate.
 NamedValues StepReporter::LearningRates() const {
-  NamedValues rates;
-  const std::vector<ParameterGroup>& groups = run_.optimizer->groups();
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const bool told = std::any_of(
-        rates.begin(), rates.end(),
-        [&](const auto& rate) { return rate.first == groups[i].name; });
-    if (told) continue;
-    rates.emplace_back(groups[i].name, run_.state.learning_rates[i]);
-  }
-  return rates;
+  return NamedRates(run_, run_.state.learning_rates);
 }
 
 }  // namespace slipway::loop

@@ -17,6 +17,10 @@
 
 namespace slipway::loop {
 
+// One rate per parameter group, by name. Groups that differ in weight decay
+// alone share name and rate, and are told once.
+NamedValues NamedRates(const Run& run, const std::vector<double>& rates);
+
 // The header of every report.
 BeginReport DescribeRun(const Run& run);
 
