@@ -48,6 +48,9 @@ Process::Process(const std::string& program,
   // The child.
   setenv("OMP_NUM_THREADS", "1", 1);
   unsetenv("BUILD_WORKING_DIRECTORY");
+  // Under `bazel run` this process started among its runfiles, where the
+  // trainer is to find its recipes and plugins; a test's environment says so.
+  setenv("RUNFILES_DIR", fs::current_path().parent_path().c_str(), 0);
   for (const auto& [name, value] : environment) {
     setenv(name.c_str(), value.c_str(), 1);
   }

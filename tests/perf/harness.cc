@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -44,6 +45,15 @@ nlohmann::ordered_json Machine() {
           {"cores", sysconf(_SC_NPROCESSORS_ONLN)},
           {"isa", plan::DetectEnvironment().cpu_isa},
           {"load", load}};
+}
+
+// A side that could not do its work ends the benchmark: its cost would make
+// any limit hold.
+double Cost(const std::string& side, const Measure& measure) {
+  const double cost = measure();
+  if (cost > 0) return cost;
+  std::cerr << "\"" << side << "\" could not be measured\n";
+  std::exit(1);
 }
 
 }  // namespace
@@ -92,12 +102,14 @@ void Benchmark::Compare(const Comparison& comparison) {
   result.a = comparison.a;
   result.b = comparison.b;
   result.limit = comparison.limit;
-  comparison.measure_a();
-  comparison.measure_b();
+  const auto cost_a = [&] { return Cost(comparison.a, comparison.measure_a); };
+  const auto cost_b = [&] { return Cost(comparison.b, comparison.measure_b); };
+  cost_a();
+  cost_b();
   for (int round = 0; round < rounds_; ++round) {
-    double a = round % 2 == 0 ? comparison.measure_a() : 0;
-    const double b = comparison.measure_b();
-    if (round % 2 != 0) a = comparison.measure_a();
+    double a = round % 2 == 0 ? cost_a() : 0;
+    const double b = cost_b();
+    if (round % 2 != 0) a = cost_a();
     result.costs_a.push_back(a);
     result.costs_b.push_back(b);
     result.ratios.push_back(a / b);

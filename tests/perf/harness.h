@@ -30,7 +30,7 @@
 namespace slipway::perf {
 
 // Does one round's work of one side and returns what it cost, in the
-// benchmark's unit; above zero.
+// benchmark's unit; not above zero ends the benchmark: it could not be done.
 using Measure = std::function<double()>;
 
 // Seconds of CPU time that this process, with all its threads, spends in `f`.

@@ -215,10 +215,6 @@ int main(int argc, char** argv) {
   using namespace slipway::perf;  // NOLINT: the program's own
   Benchmark benchmark("ranks", "seconds");
   if (!benchmark.ParseArguments(argc, argv)) return 2;
-  // `bazel run` starts a program among its runfiles, where the trainer is to
-  // find its recipes and plugins too.
-  const std::string runfiles = std::filesystem::current_path().parent_path();
-  setenv("RUNFILES_DIR", runfiles.c_str(), /*overwrite=*/0);
   benchmark.Compare({"epoch, 2 ranks x 1 core", "1 process x 2 threads",
                      EpochOfRanks, EpochOfThreads, 0});
   benchmark.Compare({"step, all-reduce in backward", "after it",
