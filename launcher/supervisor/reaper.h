@@ -40,6 +40,9 @@ struct RankProgram {
   int stderr_fd = -1;
   // Further descriptors, kept open under the same numbers.
   std::vector<int> inherited_fds;
+  // The caller's ends of pipes to it, which the reaper must not keep open: the
+  // program is to see that the caller has closed its end.
+  std::vector<int> callers_fds;
 };
 
 struct ReaperEvent {

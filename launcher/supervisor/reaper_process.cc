@@ -156,6 +156,7 @@ class ReaperProcess {
         if (fd > 2) close(fd);
       }
       for (int fd : rank.inherited_fds) close(fd);
+      for (int fd : rank.callers_fds) close(fd);
     }
   }
 

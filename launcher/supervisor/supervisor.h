@@ -1,6 +1,6 @@
 // Runs the ranks of one attempt to their end, whatever that is.
 //
-//   AttemptReport report = Supervise(programs, options);
+//   AttemptReport report = Supervise(ranks, options, problems);
 //
 // All catchable signals are passed on to every rank. SIGINT and SIGTERM also
 // start the grace period, at the end of which SIGKILL follows; a second one
@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "launcher/binding/binding.h"
+#include "launcher/supervisor/ranks.h"
 #include "launcher/supervisor/reaper.h"
 #include "launcher/supervisor/report.h"
 #include "trainer/recipe/problem.h"
@@ -43,9 +44,12 @@ struct SupervisorOptions {
   std::ostream* err = nullptr;
 };
 
-// `programs` without descriptors: Supervise makes the pipes. Rank 0 reads this
-// process's stdin, the others none. Warnings (of bindings) go to `problems`. An
-// error only if nothing could be started.
+// Warnings (of bindings) go to `problems`.
+AttemptReport Supervise(Ranks& ranks, const SupervisorOptions& options,
+                        Problems& problems);
+
+// The same for programs on this machine: see LocalRanks::Start. An error only
+// if nothing could be started.
 absl::StatusOr<AttemptReport> Supervise(std::vector<RankProgram> programs,
                                         const SupervisorOptions& options,
                                         Problems& problems);
