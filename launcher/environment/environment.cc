@@ -98,7 +98,7 @@ EnvironmentPlan RankEnvironment(const EnvironmentRequest& request,
                                 const RankPlacement& rank) {
   EnvironmentPlan plan;
   plan.set = {
-      {"RANK", absl::StrCat(rank.rank)},
+      {"RANK", absl::StrCat(request.first_rank + rank.rank)},
       {"LOCAL_RANK", absl::StrCat(rank.rank)},
       {"WORLD_SIZE", absl::StrCat(request.world_size)},
       {"LOCAL_WORLD_SIZE", absl::StrCat(request.local_world_size)},

@@ -35,6 +35,7 @@ struct EnvironmentRequest {
   int world_size = 1;
   int local_world_size = 1;
   int group_rank = 0;  // of the node
+  int first_rank = 0;  // on the node
   std::string master_addr = "127.0.0.1";
   int master_port = 0;
   std::string plan_hash;  // "": not told
@@ -52,7 +53,8 @@ struct EnvironmentPlan {
   std::vector<std::string> unset;
 };
 
-// Without a master_port (0) MASTER_PORT is left out: it is not known yet.
+// `rank` is counted on its node. Without a master_port (0) MASTER_PORT is left
+// out: it is not known yet.
 EnvironmentPlan RankEnvironment(const EnvironmentRequest& request,
                                 const RankPlacement& rank);
 

@@ -23,13 +23,13 @@ const char* Explanation(const std::string& reason) {
 
 }  // namespace
 
-std::string FormatPlacement(const Placement& placement) {
+std::string FormatPlacement(const Placement& placement, int first_rank) {
   std::string text =
       absl::StrFormat("%-5s %-20s %-8s %-8s %-8s %s\n", "rank", "CPUs",
                       "package", "node", "memory", "threads");
   for (const RankPlacement& rank : placement.ranks) {
     absl::StrAppendFormat(&text, "%-5d %-20s %-8s %-8s %-8s %d%s%s\n",
-                          rank.rank, rank.cpus.ToString(),
+                          first_rank + rank.rank, rank.cpus.ToString(),
                           absl::StrJoin(rank.packages, ","),
                           absl::StrJoin(rank.numa_nodes, ","),
                           absl::StrJoin(rank.memory_nodes, ","), rank.threads,

@@ -110,8 +110,9 @@ int AdvisedProcesses(const Topology& machine, int reserve_cores = 0);
 // "[[0,1],[2,3]]" or "0-1;2-3". INVALID_ARGUMENT quotes what is wrong.
 absl::StatusOr<std::vector<CpuSet>> ParseCpuLists(std::string_view text);
 
-// A table for people: a line a rank, then what is unused and why.
-std::string FormatPlacement(const Placement& placement);
+// A table for people: a line a rank, counted from `first_rank`, then what is
+// unused and why.
+std::string FormatPlacement(const Placement& placement, int first_rank = 0);
 
 }  // namespace slipway::launcher
 

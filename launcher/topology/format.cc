@@ -8,6 +8,7 @@
 namespace slipway::launcher {
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 std::string_view Name(Topology::Source source) {
@@ -45,6 +46,56 @@ ordered_json ToJson(const NumaNode& node) {
   return {{"id", node.id},
           {"memory_bytes", node.memory_bytes},
           {"l3", std::move(groups)}};
+}
+
+Topology::Source SourceNamed(const std::string& name) {
+  for (const auto source :
+       {Topology::Source::kSynthetic, Topology::Source::kXml}) {
+    if (name == Name(source)) return source;
+  }
+  return Topology::Source::kNative;
+}
+
+CacheGroup CacheGroupFrom(const json& document) {
+  CacheGroup group = {.id = document.at("id")};
+  for (const json& core : document.at("cores")) {
+    group.cores.push_back({core.at("id"), core.at("cpus")});
+  }
+  return group;
+}
+
+NumaNode NumaNodeFrom(const json& document) {
+  NumaNode node = {.id = document.at("id"),
+                   .memory_bytes = document.at("memory_bytes")};
+  for (const json& group : document.at("l3")) {
+    node.l3.push_back(CacheGroupFrom(group));
+  }
+  return node;
+}
+
+// Throws what nlohmann::json does for fields that are missing.
+Topology FromJson(const json& document) {
+  Topology topology = {.source = SourceNamed(document.at("source"))};
+  for (const json& one : document.at("packages")) {
+    Package package = {.id = one.at("id")};
+    for (const json& node : one.at("numa_nodes")) {
+      package.numa_nodes.push_back(NumaNodeFrom(node));
+    }
+    topology.packages.push_back(std::move(package));
+  }
+  const auto set = [](const json& cpus) {
+    return CpuSet(cpus.get<std::vector<int>>());
+  };
+  topology.allowed_cpus = set(document.at("allowed_cpus"));
+  const json& memory = document.at("allowed_memory");
+  if (!memory.is_null()) topology.allowed_memory = set(memory);
+  const json& quota = document.at("quota_cpus");
+  if (!quota.is_null()) topology.quota_cpus = quota.get<double>();
+  for (const json& gpu : document.at("gpus")) {
+    topology.gpus.push_back(
+        {gpu.at("index"), gpu.at("pci"), gpu.at("numa_node")});
+  }
+  return topology;
 }
 
 }  // namespace
@@ -94,9 +145,21 @@ ordered_json ToJson(const Topology& topology) {
       {"source", Name(topology.source)},
       {"packages", std::move(packages)},
       {"allowed_cpus", topology.allowed_cpus.ToVector()},
+      {"allowed_memory", topology.allowed_memory
+                             ? ordered_json(topology.allowed_memory->ToVector())
+                             : ordered_json()},
       {"quota_cpus", topology.quota_cpus ? ordered_json(*topology.quota_cpus)
                                          : ordered_json()},
       {"gpus", std::move(gpus)}};
+}
+
+absl::StatusOr<Topology> TopologyFromJson(const json& document) {
+  try {
+    return FromJson(document);
+  } catch (const json::exception& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no topology: ", error.what()));
+  }
 }
 
 }  // namespace slipway::launcher

@@ -89,6 +89,9 @@ std::string FormatTopology(const Topology& topology);
 // `launcher topo --format=json`, as in the contracts.
 nlohmann::ordered_json ToJson(const Topology& topology);
 
+// The topology of such a document. INVALID_ARGUMENT says what it lacks.
+absl::StatusOr<Topology> TopologyFromJson(const nlohmann::json& document);
+
 }  // namespace slipway::launcher
 
 #endif  // SLIPWAY_LAUNCHER_TOPOLOGY_TOPOLOGY_H_

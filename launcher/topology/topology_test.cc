@@ -116,5 +116,24 @@ TEST(Topology, WritesTheContractsJson) {
             nlohmann::json({0, 1}));
 }
 
+TEST(Topology, ComesBackFromItsJson) {
+  for (const char* machine : {"pack:2 [numa] core:4 pu:2", "core:2 pu:1"}) {
+    absl::StatusOr<Topology> topology = ReadTopology({.topology = machine});
+    ASSERT_TRUE(topology.ok()) << topology.status();
+    topology->allowed_memory = CpuSet({0});
+    topology->quota_cpus = 1.5;
+    topology->gpus = {{.index = 0, .pci = "0000:01:00.0", .numa_node = 1}};
+    const nlohmann::json document = ToJson(*topology);
+    const absl::StatusOr<Topology> back = TopologyFromJson(document);
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(nlohmann::json(ToJson(*back)), document);
+  }
+}
+
+TEST(Topology, IsRefusedFromOtherJson) {
+  EXPECT_FALSE(TopologyFromJson(nlohmann::json::array()).ok());
+  EXPECT_FALSE(TopologyFromJson({{"packages", 3}}).ok());
+}
+
 }  // namespace
 }  // namespace slipway::launcher
