@@ -2,11 +2,13 @@
 
 load("//third_party/libtorch:libtorch.bzl", "libtorch_repository")
 load("//third_party/pypi:pypi.bzl", "pypi_repository")
+load("//third_party/ray:ray.bzl", "ray_repository")
 load("//third_party/system:system.bzl", "system_repository")
 
 def slipway_libraries():
-    """Defines what the product is built with: @libtorch and @system."""
+    """Defines what the product is built with: @libtorch, @ray and @system."""
     libtorch_repository(name = "libtorch")
+    ray_repository(name = "ray")
     system_repository(name = "system")
 
 def slipway_test_repositories():
