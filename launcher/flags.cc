@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "trainer/flag_set.h"
 
 namespace slipway::launcher {
@@ -23,6 +24,8 @@ override (a.b=c), else a program, by its path or by its name on PATH:
 
   bazel run //launcher -- --num_processes=4 -- --recipe=digits_resnet epochs=3
   bazel run //launcher -- --num_processes=2 -- python3 train.py
+  bazel run //launcher -- --backend=ray --ray_address=10.0.0.1:6379 \
+      --num_processes=8 -- --recipe=digits_resnet
   bazel run //launcher -- plan --num_processes=auto -- --recipe=digits_resnet
   bazel run //launcher -- plan --topology="pack:2 [numa] core:28 pu:2" \
       --num_processes=4
@@ -44,6 +47,7 @@ struct RawFlags {
   std::string bind = "strict";
   std::string allocator = "tuned";
   std::string backend = "subprocess";
+  std::string ray_resources = "CPU=1";
   std::string grace = "10s";
   std::string max_restarts = "0";
   std::string heartbeat_timeout = "0s";
@@ -96,11 +100,30 @@ void AddRankFlags(FlagSet& table, LaunchFlags& flags, RawFlags& raw) {
                "on; a recipe that asks for several processes is left alone)",
                &flags.auto_lr);
   table.Text("backend", "subprocess|ray",
-             "ray is not available in this version", &raw.backend,
-             {"subprocess", "ray"});
+             "where the ranks run: this machine (default), or a Ray cluster",
+             &raw.backend, {"subprocess", "ray"});
   table.Text("master_addr", "HOST",
              "this machine's address for the rendezvous (default 127.0.0.1)",
              &flags.master_addr);
+}
+
+void AddRayFlags(FlagSet& table, LaunchFlags& flags, RawFlags& raw) {
+  table.Text("ray_address", "HOST:PORT",
+             "the cluster's head (default: a cluster on this machine, for the "
+             "time of the launch)",
+             &flags.ray_address);
+  table.Text("ray_strategy", "STRATEGY",
+             "pack: few nodes (default); spread: many; strict_pack: one; "
+             "strict_spread: a node for each rank",
+             &flags.ray_strategy,
+             {"pack", "spread", "strict_pack", "strict_spread"});
+  table.Text("ray_resources", "NAME=N,...",
+             "what each rank asks of the cluster (default CPU=1)",
+             &raw.ray_resources);
+  table.Switch("no_ship",
+               "program, recipes and plugins are on every node already, at "
+               "the same paths",
+               &flags.no_ship);
 }
 
 void AddSupervisionFlags(FlagSet& table, LaunchFlags& flags, RawFlags& raw) {
@@ -133,6 +156,7 @@ FlagSet Table(LaunchFlags& flags, RawFlags& raw) {
   table.Switch("help", "this text", &flags.help);
   AddPlacementFlags(table, flags, raw);
   AddRankFlags(table, flags, raw);
+  AddRayFlags(table, flags, raw);
   AddSupervisionFlags(table, flags, raw);
   table.Text("format", "text|json", "of plan, topo and env", &raw.format,
              {"text", "json"});
@@ -203,6 +227,23 @@ class Reader {
     return {};
   }
 
+  std::map<std::string, double> Amounts(const std::string& text) {
+    std::map<std::string, double> amounts;
+    for (const absl::string_view piece : absl::StrSplit(text, ',')) {
+      const std::string part(piece);
+      const size_t equals = part.find('=');
+      double amount = 0;
+      if (equals != part.npos && equals > 0 &&
+          absl::SimpleAtod(part.substr(equals + 1), &amount) && amount > 0) {
+        amounts[part.substr(0, equals)] = amount;
+        continue;
+      }
+      Fail(absl::StrCat("--ray_resources: \"", part, "\" is no resource"),
+           "expected amounts such as CPU=4,GPU=1");
+    }
+    return amounts;
+  }
+
   std::optional<std::vector<int>> Ranks(const std::string& text) {
     if (text == "all") return std::nullopt;
     const absl::StatusOr<CpuSet> ranks = CpuSet::Parse(text);
@@ -236,10 +277,8 @@ void Interpret(const RawFlags& raw, LaunchFlags& flags, Problems& problems) {
   flags.heartbeat_timeout =
       reader.Time("heartbeat_timeout", raw.heartbeat_timeout);
   flags.log_ranks = reader.Ranks(raw.log_ranks);
-  if (raw.backend == "ray") {
-    reader.Fail("--backend=ray is not available in this version",
-                "use --backend=subprocess");
-  }
+  flags.ray = raw.backend == "ray";
+  flags.ray_resources = reader.Amounts(raw.ray_resources);
 }
 
 void ReadCommand(const std::vector<std::string>& positional, LaunchFlags& flags,
@@ -270,6 +309,17 @@ void CheckTogether(const LaunchFlags& flags, Problems& problems) {
   if (flags.calibrate && flags.command != Command::kPlan) {
     reader.Fail("--calibrate belongs to plan",
                 "launcher plan --calibrate -- --recipe=...");
+  }
+  if (flags.ray && flags.calibrate) {
+    reader.Fail("--calibrate measures this machine",
+                "use it with --backend=subprocess");
+  }
+  if (flags.ray && !flags.topology.empty()) {
+    reader.Fail("--topology with --backend=ray",
+                "a Ray cluster's machines are measured where they are");
+  }
+  if (!flags.ray && !flags.ray_address.empty()) {
+    reader.Fail("--ray_address without --backend=ray", "add --backend=ray");
   }
   const bool starts = flags.command == Command::kRun || flags.calibrate;
   if (starts && !flags.topology.empty()) {

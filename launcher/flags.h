@@ -13,6 +13,7 @@
 #ifndef SLIPWAY_LAUNCHER_FLAGS_H_
 #define SLIPWAY_LAUNCHER_FLAGS_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,13 @@ struct LaunchFlags {
   Allocator allocator = Allocator::kTuned;
   bool auto_lr = true;
   bool calibrate = false;
+
+  bool ray = false;         // --backend=ray
+  std::string ray_address;  // empty: a cluster of the launch's own
+  std::string ray_strategy = "pack";
+  // What each rank asks of the cluster: amounts by name.
+  std::map<std::string, double> ray_resources = {{"CPU", 1}};
+  bool no_ship = false;
 
   absl::Duration grace = absl::Seconds(10);
   int max_restarts = 0;

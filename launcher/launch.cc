@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "launcher/environment/environment.h"
 #include "launcher/rendezvous/rendezvous.h"
+#include "launcher/supervisor/local_ranks.h"
 #include "launcher/supervisor/signals.h"
 #include "nlohmann/json.hpp"
 
@@ -44,10 +46,57 @@ void OpenStandardDescriptors() {
   if (fd > 2) close(fd);
 }
 
+// Ranks on this machine, and the port at which they meet.
+class ThisMachine : public Backend {
+ public:
+  absl::StatusOr<std::unique_ptr<Ranks>> Start(const LaunchRequest& request,
+                                               int attempt,
+                                               LaunchPlan& plan) override {
+    const NodePlan& node = plan.nodes[0];
+    absl::StatusOr<Rendezvous> meeting =
+        Rendezvous::Open({.address = node.environment.master_addr,
+                          .port = request.master_port,
+                          .listen = request.takes_store});
+    if (!meeting.ok()) return meeting.status();
+    meeting_.emplace(*std::move(meeting));
+    return LocalRanks::Start(Programs(request, attempt, node),
+                             request.supervision.bind);
+  }
+
+ private:
+  std::vector<RankProgram> Programs(const LaunchRequest& request, int attempt,
+                                    const NodePlan& node) const {
+    EnvironmentRequest common = node.environment;
+    common.master_port = meeting_->port();
+    common.restart = attempt;
+    std::vector<RankProgram> programs;
+    for (const RankPlacement& rank : node.placement.ranks) {
+      EnvironmentPlan environment = RankEnvironment(common, rank);
+      for (const auto& [name, value] : request.variables) {
+        environment.set[name] = value;
+      }
+      RankProgram program = {.argv = CommandLine(request, attempt),
+                             .binding = Binding(rank.cpus, rank.memory_nodes)};
+      if (request.takes_store && rank.rank == 0) {
+        environment.set["SLIPWAY_STORE_FD"] = absl::StrCat(meeting_->fd());
+        program.inherited_fds.push_back(meeting_->fd());
+      }
+      program.environment = Apply(environment, CurrentEnvironment());
+      programs.push_back(std::move(program));
+    }
+    return programs;
+  }
+
+  // Of the attempt that runs.
+  std::optional<Rendezvous> meeting_;
+};
+
 class Launcher {
  public:
   Launcher(const LaunchRequest& request, Problems& problems)
       : request_(request),
+        plan_(request.plan),
+        backend_(request.backend != nullptr ? *request.backend : this_machine_),
         problems_(problems),
         console_(request.supervision.err != nullptr ? *request.supervision.err
                                                     : std::cerr) {}
@@ -57,8 +106,6 @@ class Launcher {
     if (!status.ok()) return status;
     report_.command = request_.argv;
     report_.started = TimeText(absl::Now());
-    report_.world_size = request_.plan.world_size();
-    report_.plan = ToJson(request_.plan);
     // Signals between attempts wait for the next one, or for a restart's sleep.
     ForwardedSignals signals;
     for (int attempt = 0;; ++attempt) {
@@ -67,6 +114,9 @@ class Launcher {
       if (!WantsRestart() || !WaitToRestart(attempt)) break;
     }
     report_.ended = TimeText(absl::Now());
+    report_.backend = plan_.backend;
+    report_.world_size = plan_.world_size();
+    report_.plan = ToJson(plan_);
     if (!status.ok()) {
       if (report_.attempts.empty()) return status;
       problems_.push_back(
@@ -91,46 +141,17 @@ class Launcher {
   }
 
   absl::Status RunAttempt(int attempt) {
-    absl::StatusOr<Rendezvous> meeting =
-        Rendezvous::Open({.address = request_.plan.environment.master_addr,
-                          .port = request_.master_port,
-                          .listen = request_.takes_store});
-    if (!meeting.ok()) return meeting.status();
+    absl::StatusOr<std::unique_ptr<Ranks>> ranks =
+        backend_.Start(request_, attempt, plan_);
+    if (!ranks.ok()) return ranks.status();
     SupervisorOptions options = request_.supervision;
     options.attempt = attempt;
-    absl::StatusOr<AttemptReport> done =
-        Supervise(Programs(attempt, *meeting), options, problems_);
-    if (!done.ok()) return done.status();
-    for (RankReport& rank : done->ranks) rank.node = request_.plan.host;
-    report_.attempts.push_back(*std::move(done));
-    return absl::OkStatus();
-  }
-
-  std::vector<RankProgram> Programs(int attempt, const Rendezvous& meeting) {
-    EnvironmentRequest common = request_.plan.environment;
-    common.master_port = meeting.port();
-    common.restart = attempt;
-    std::vector<RankProgram> programs;
-    for (const RankPlacement& rank : request_.plan.placement.ranks) {
-      EnvironmentPlan environment = RankEnvironment(common, rank);
-      for (const auto& [name, value] : request_.variables) {
-        environment.set[name] = value;
-      }
-      RankProgram program = {.argv = request_.argv,
-                             .binding = Binding(rank.cpus, rank.memory_nodes)};
-      if (attempt > 0) {
-        program.argv.insert(program.argv.end(),
-                            request_.restart_arguments.begin(),
-                            request_.restart_arguments.end());
-      }
-      if (request_.takes_store && rank.rank == 0) {
-        environment.set["SLIPWAY_STORE_FD"] = absl::StrCat(meeting.fd());
-        program.inherited_fds.push_back(meeting.fd());
-      }
-      program.environment = Apply(environment, CurrentEnvironment());
-      programs.push_back(std::move(program));
+    AttemptReport done = Supervise(**ranks, options, problems_);
+    for (RankReport& rank : done.ranks) {
+      rank.node = plan_.NodeOf(rank.rank).host;
     }
-    return programs;
+    report_.attempts.push_back(std::move(done));
+    return absl::OkStatus();
   }
 
   bool WantsRestart() const {
@@ -170,12 +191,25 @@ class Launcher {
   }
 
   const LaunchRequest& request_;
+  LaunchPlan plan_;
+  ThisMachine this_machine_;
+  Backend& backend_;
   Problems& problems_;
   std::ostream& console_;
   LaunchReport report_;
 };
 
 }  // namespace
+
+std::vector<std::string> CommandLine(const LaunchRequest& request,
+                                     int attempt) {
+  std::vector<std::string> argv = request.argv;
+  if (attempt > 0) {
+    argv.insert(argv.end(), request.restart_arguments.begin(),
+                request.restart_arguments.end());
+  }
+  return argv;
+}
 
 absl::StatusOr<LaunchReport> Launch(const LaunchRequest& request,
                                     Problems& problems) {

@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "launcher/backend.h"
 #include "launcher/launch_plan.h"
 #include "launcher/supervisor/report.h"
 #include "launcher/supervisor/supervisor.h"
@@ -25,12 +26,18 @@
 namespace slipway::launcher {
 
 struct LaunchRequest {
+  // With a backend of its own that knows better, what is known beforehand.
   LaunchPlan plan;
+  // Absent: the ranks run on this machine.
+  Backend* backend = nullptr;
   // argv[0] is a path that can be executed.
   std::vector<std::string> argv;
   // Rank 0 takes the listening rendezvous socket over (SLIPWAY_STORE_FD); other
   // programs bind MASTER_PORT themselves.
   bool takes_store = false;
+  // Folders that the program needs besides the files that argv names, where it
+  // runs on other machines.
+  std::vector<std::string> folders;
   // Added to every rank's environment.
   std::map<std::string, std::string> variables;
   // The rendezvous port; absent: a free one for each attempt.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "launcher/launch_plan.h"
 #include "nlohmann/json.hpp"
 
@@ -27,13 +28,14 @@ std::string FormatBatch(const BatchSize& batch, int ranks) {
 // What all ranks have in common.
 Variables CommonVariables(const LaunchPlan& plan) {
   Variables common;
-  for (const RankPlacement& rank : plan.placement.ranks) {
-    Variables own = RankEnvironment(plan.environment, rank).set;
-    if (rank.rank == 0) common = std::move(own);
-    std::erase_if(common, [&own, &rank](const auto& variable) {
+  for (int rank = 0; rank < plan.world_size(); ++rank) {
+    Variables own =
+        RankEnvironment(plan.NodeOf(rank).environment, plan.PlacementOf(rank))
+            .set;
+    if (rank == 0) common = std::move(own);
+    std::erase_if(common, [&own, rank](const auto& variable) {
       const auto it = own.find(variable.first);
-      return rank.rank > 0 &&
-             (it == own.end() || it->second != variable.second);
+      return rank > 0 && (it == own.end() || it->second != variable.second);
     });
   }
   return common;
@@ -47,15 +49,15 @@ std::string FormatEnvironment(const LaunchPlan& plan) {
   return text;
 }
 
-ordered_json ToJson(const RankPlacement& rank, const LaunchPlan& plan) {
+ordered_json ToJson(const RankPlacement& rank, const NodePlan& node) {
   ordered_json env = ordered_json::object();
   for (const auto& [name, value] :
-       RankEnvironment(plan.environment, rank).set) {
+       RankEnvironment(node.environment, rank).set) {
     env[name] = value;
   }
-  return {{"rank", rank.rank},
+  return {{"rank", node.environment.first_rank + rank.rank},
           {"local_rank", rank.rank},
-          {"node", plan.host},
+          {"node", node.host},
           {"cpus", rank.cpus.ToVector()},
           {"packages", rank.packages},
           {"numa_nodes", rank.numa_nodes},
@@ -68,11 +70,46 @@ ordered_json ToJson(const RankPlacement& rank, const LaunchPlan& plan) {
 
 ordered_json UnusedToJson(const LaunchPlan& plan) {
   ordered_json unused = ordered_json::array();
-  for (const UnusedCpu& cpu : plan.placement.unused) {
-    unused.push_back(
-        {{"node", plan.host}, {"cpu", cpu.cpu}, {"reason", cpu.reason}});
+  for (const NodePlan& node : plan.nodes) {
+    for (const UnusedCpu& cpu : node.placement.unused) {
+      unused.push_back(
+          {{"node", node.host}, {"cpu", cpu.cpu}, {"reason", cpu.reason}});
+    }
   }
   return unused;
+}
+
+// A node's part of the table; of several, with a line that names it.
+std::string FormatNode(const NodePlan& node, bool alone) {
+  const int first = node.environment.first_rank;
+  const size_t ranks = node.placement.ranks.size();
+  std::string name;
+  if (!alone) {
+    name = absl::StrCat("node ", node.environment.group_rank, ": ", node.host,
+                        ", ranks ", first, " to ", first + ranks - 1, "\n");
+  }
+  return absl::StrCat(name, FormatPlacement(node.placement, first));
+}
+
+std::string Nodes(const LaunchPlan& plan) {
+  return plan.nodes.size() == 1 ? plan.nodes[0].host
+                                : absl::StrCat(plan.nodes.size(), " nodes");
+}
+
+ordered_json BundlesToJson(const LaunchPlan& plan) {
+  if (!plan.bundles) return nullptr;
+  return {{"strategy", plan.bundles->strategy},
+          {"resources", plan.bundles->resources}};
+}
+
+std::string FormatBundles(const Bundles& bundles, int ranks) {
+  return absl::StrCat("bundles: ", ranks, " of ",
+                      absl::StrJoin(bundles.resources, ",",
+                                    [](std::string* out, const auto& one) {
+                                      absl::StrAppend(out, one.first, "=",
+                                                      one.second);
+                                    }),
+                      ", ", bundles.strategy, "\n");
 }
 
 ordered_json BatchToJson(const LaunchPlan& plan) {
@@ -87,8 +124,13 @@ ordered_json BatchToJson(const LaunchPlan& plan) {
 std::string FormatLaunchPlan(const LaunchPlan& plan) {
   std::string text = absl::StrCat(
       plan.world_size(), plan.world_size() == 1 ? " rank" : " ranks", " on ",
-      plan.host, ", policy ", std::string(Name(plan.policy)), "\n",
-      FormatPlacement(plan.placement));
+      Nodes(plan), ", policy ", std::string(Name(plan.policy)), "\n");
+  if (plan.bundles) {
+    absl::StrAppend(&text, FormatBundles(*plan.bundles, plan.world_size()));
+  }
+  for (const NodePlan& node : plan.nodes) {
+    absl::StrAppend(&text, FormatNode(node, plan.nodes.size() == 1));
+  }
   if (plan.batch) {
     absl::StrAppend(&text, FormatBatch(*plan.batch, plan.world_size()));
   }
@@ -98,15 +140,20 @@ std::string FormatLaunchPlan(const LaunchPlan& plan) {
 }
 
 ordered_json ToJson(const LaunchPlan& plan) {
+  ordered_json nodes = ordered_json::array();
   ordered_json ranks = ordered_json::array();
-  for (const RankPlacement& rank : plan.placement.ranks) {
-    ranks.push_back(ToJson(rank, plan));
+  for (const NodePlan& node : plan.nodes) {
+    nodes.push_back(node.host);
+    for (const RankPlacement& rank : node.placement.ranks) {
+      ranks.push_back(ToJson(rank, node));
+    }
   }
   return {{"schema", 1},
-          {"backend", "subprocess"},
+          {"backend", plan.backend},
+          {"bundles", BundlesToJson(plan)},
           {"policy", Name(plan.policy)},
           {"world_size", plan.world_size()},
-          {"nodes", {plan.host}},
+          {"nodes", std::move(nodes)},
           {"ranks", std::move(ranks)},
           {"unused", UnusedToJson(plan)},
           {"batch", BatchToJson(plan)},
@@ -116,9 +163,7 @@ ordered_json ToJson(const LaunchPlan& plan) {
 }
 
 ordered_json RefusedPlan(const Problems& problems) {
-  ordered_json document = ToJson(LaunchPlan{.problems = problems});
-  document["nodes"] = ordered_json::array();
-  return document;
+  return ToJson(LaunchPlan{.problems = problems});
 }
 
 }  // namespace slipway::launcher

@@ -32,7 +32,7 @@ LaunchPlan PlanOf(const std::vector<std::string>& arguments,
   std::optional<LaunchPlan> plan =
       MakeLaunchPlan(FlagsOf(arguments), machine, training, problems);
   EXPECT_TRUE(plan) << FormatProblems(problems);
-  plan->host = "here";
+  plan->nodes[0].host = "here";
   return *plan;
 }
 
@@ -61,21 +61,23 @@ TEST(MakeLaunchPlan, TakesTheRecipesNumber) {
 TEST(MakeLaunchPlan, LeavesTheRateToARecipeForSeveralProcesses) {
   Training training;
   training.composed.recipe = recipe::Node::Map();
-  EXPECT_TRUE(PlanOf({}, Machine(), &training).environment.auto_lr);
-  EXPECT_FALSE(
-      PlanOf({"--auto_lr=false"}, Machine(), &training).environment.auto_lr);
+  EXPECT_TRUE(PlanOf({}, Machine(), &training).nodes[0].environment.auto_lr);
+  EXPECT_FALSE(PlanOf({"--auto_lr=false"}, Machine(), &training)
+                   .nodes[0]
+                   .environment.auto_lr);
   training.processes_asked = 2;
-  EXPECT_FALSE(PlanOf({}, Machine(), &training).environment.auto_lr);
+  EXPECT_FALSE(PlanOf({}, Machine(), &training).nodes[0].environment.auto_lr);
 }
 
 TEST(MakeLaunchPlan, LetsThreadsSleepWhereCoresAreShared) {
-  EXPECT_FALSE(PlanOf({"--num_processes=2"}).environment.shared_cores);
-  EXPECT_TRUE(
-      PlanOf({"--num_processes=2", "--bind=none"}).environment.shared_cores);
+  EXPECT_FALSE(PlanOf({"--num_processes=2"}).nodes[0].environment.shared_cores);
+  EXPECT_TRUE(PlanOf({"--num_processes=2", "--bind=none"})
+                  .nodes[0]
+                  .environment.shared_cores);
   Topology machine = Machine();
   machine.quota_cpus = 1;
   const LaunchPlan plan = PlanOf({"--num_processes=2"}, machine);
-  EXPECT_TRUE(plan.environment.shared_cores);
+  EXPECT_TRUE(plan.nodes[0].environment.shared_cores);
   EXPECT_THAT(FormatProblems(plan.problems),
               HasSubstr("2 ranks share a cgroup's quota of 1.00 CPUs"));
 }

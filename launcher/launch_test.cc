@@ -38,12 +38,13 @@ class LaunchTest : public testing::Test {
   }
 
   void Ranks(int ranks) {
-    request_.plan.host = "here";
-    request_.plan.environment.world_size = ranks;
-    request_.plan.placement.ranks.resize(static_cast<size_t>(ranks));
+    NodePlan node = {.host = "here"};
+    node.environment.world_size = ranks;
+    node.placement.ranks.resize(static_cast<size_t>(ranks));
     for (int i = 0; i < ranks; ++i) {
-      request_.plan.placement.ranks[static_cast<size_t>(i)].rank = i;
+      node.placement.ranks[static_cast<size_t>(i)].rank = i;
     }
+    request_.plan.nodes = {node};
   }
 
   LaunchReport Run(const std::string& script) {

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,11 +18,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "launcher/agent/agent.h"
 #include "launcher/calibrate/calibrate.h"
 #include "launcher/environment/environment.h"
 #include "launcher/flags.h"
 #include "launcher/launch.h"
 #include "launcher/launch_plan.h"
+#include "launcher/ray/ray_backend.h"
 #include "launcher/rendezvous/rendezvous.h"
 #include "launcher/target.h"
 #include "launcher/topology/topology.h"
@@ -71,6 +75,18 @@ struct Decision {
   std::optional<LaunchPlan> plan;
 };
 
+// What can be known of a plan for machines that have not been seen.
+LaunchPlan PlanForRay(const LaunchFlags& flags, const Training* training,
+                      Problems& problems) {
+  LaunchPlan plan = {.backend = "ray", .policy = flags.placement.policy};
+  const int ranks = ProcessesAsked(flags, training, 1, problems);
+  if (training != nullptr && !HasErrors(problems)) {
+    plan.plugins = PlanPlugins(
+        *training, {.world_size = ranks, .auto_lr = flags.auto_lr}, problems);
+  }
+  return plan;
+}
+
 // Finds everything that is wrong at once: with the machine, the program, the
 // recipe, and if those are right, the plan.
 Decision Decide(const LaunchFlags& flags, const World& world,
@@ -91,10 +107,48 @@ Decision Decide(const LaunchFlags& flags, const World& world,
         ReadTraining(decision.target->arguments(), world.here, problems);
   }
   if (HasErrors(problems)) return decision;
-  decision.plan = MakeLaunchPlan(
-      flags, *decision.machine,
-      decision.training ? &*decision.training : nullptr, problems);
+  const Training* training = decision.training ? &*decision.training : nullptr;
+  if (flags.ray) {
+    LaunchPlan plan = PlanForRay(flags, training, problems);
+    if (!HasErrors(problems)) decision.plan = std::move(plan);
+    return decision;
+  }
+  decision.plan = MakeLaunchPlan(flags, *decision.machine, training, problems);
   return decision;
+}
+
+// The Ray backend of a launch; null with an error where its driver is missing.
+std::unique_ptr<RayBackend> RayOf(const LaunchFlags& flags, const World& world,
+                                  const Decision& decision,
+                                  Problems& problems) {
+  const absl::StatusOr<std::string> driver =
+      FindRayDriver(world.executable, std::getenv("SLIPWAY_RAY_DRIVER"));
+  if (!driver.ok()) {
+    Fail(driver.status(), problems);
+    return nullptr;
+  }
+  return std::make_unique<RayBackend>(
+      RayOptions{.flags = flags,
+                 .training = decision.training ? &*decision.training : nullptr,
+                 .driver = *driver,
+                 .agent = world.executable,
+                 .console = &std::cerr});
+}
+
+// Replaces what is known beforehand by what the cluster's machines say.
+void AskRay(const LaunchFlags& flags, const World& world, Decision& decision,
+            Problems& problems) {
+  if (!decision.plan) return;
+  decision.plan.reset();
+  const std::unique_ptr<RayBackend> ray =
+      RayOf(flags, world, decision, problems);
+  if (ray == nullptr) return;
+  absl::StatusOr<LaunchPlan> plan = ray->Plan();
+  if (plan.ok()) {
+    decision.plan = *std::move(plan);
+  } else {
+    Fail(plan.status(), problems);
+  }
 }
 
 int ShowTopology(const LaunchFlags& flags) {
@@ -122,8 +176,8 @@ int ShowEnvironment(LaunchFlags flags) {
   const Decision decision = Decide(flags, World(), problems);
   if (!decision.plan) return Refuse(problems);
   const EnvironmentPlan environment =
-      ShellEnvironment(decision.plan->environment,
-                       decision.plan->placement.ranks.front().threads);
+      ShellEnvironment(decision.plan->nodes[0].environment,
+                       decision.plan->PlacementOf(0).threads);
   if (flags.json) {
     Print(ToJson(environment));
   } else {
@@ -146,17 +200,26 @@ std::vector<std::string> CommandLine(const LaunchFlags& flags,
   return argv;
 }
 
+// The folder with trainer, recipes and plugins: of the runfiles, or where they
+// are installed.
+std::string RepositoryOf(const std::string& trainer) {
+  return std::filesystem::path(trainer).parent_path().parent_path().string();
+}
+
 LaunchRequest RequestOf(const LaunchFlags& flags, const World& world,
-                        Decision decision) {
+                        const Decision& decision) {
   LaunchRequest request;
   request.argv = CommandLine(flags, decision);
-  request.plan = *std::move(decision.plan);
+  request.plan = *decision.plan;
   request.takes_store = decision.target->is_trainer;
   // The trainer's recipes and plugins are in our runfiles, not in its own.
   const std::string runfiles = world.executable + ".runfiles";
   if (decision.target->is_trainer && world.runfiles == nullptr &&
       access(runfiles.c_str(), F_OK) == 0) {
     request.variables["RUNFILES_DIR"] = runfiles;
+  }
+  if (decision.target->is_trainer) {
+    request.folders = {RepositoryOf(request.argv[0])};
   }
   request.max_restarts = flags.max_restarts;
   if (decision.training) {
@@ -223,6 +286,7 @@ int ShowPlan(const LaunchFlags& flags, const std::optional<LaunchPlan>& plan,
 int Plan(LaunchFlags flags, Problems problems) {
   const World world;
   Decision decision = Decide(flags, world, problems);
+  if (flags.ray) AskRay(flags, world, decision, problems);
   std::vector<Trial> trials;
   if (flags.calibrate && decision.plan) {
     if (decision.training) {
@@ -247,6 +311,7 @@ int Run(LaunchFlags flags, Problems problems) {
   Decision decision = Decide(flags, world, problems);
   if (IsDryRun(decision)) {
     flags.json |= decision.training->flags.format == "json";
+    if (flags.ray) AskRay(flags, world, decision, problems);
     return ShowPlan(flags, decision.plan, {}, problems);
   }
   const absl::StatusOr<std::optional<int>> port =
@@ -256,7 +321,11 @@ int Run(LaunchFlags flags, Problems problems) {
   // What is worth knowing of the recipe and of plugins, the trainer tells.
   problems.clear();
   std::cerr << FormatProblems(decision.plan->problems);
-  LaunchRequest request = RequestOf(flags, world, std::move(decision));
+  std::unique_ptr<RayBackend> ray;
+  if (flags.ray) ray = RayOf(flags, world, decision, problems);
+  if (HasErrors(problems)) return Refuse(problems);
+  LaunchRequest request = RequestOf(flags, world, decision);
+  request.backend = ray.get();
   request.master_port = *port;
   if (!flags.tee) {
     std::cerr << absl::StrCat("logs: ", request.supervision.log_dir, "\n");
@@ -270,6 +339,11 @@ int Run(LaunchFlags flags, Problems problems) {
 }
 
 int Main(const std::vector<std::string>& arguments) {
+  // What a Ray actor starts on its node: not for people.
+  if (!arguments.empty() && arguments[0] == "agent") {
+    return RunAgent(STDIN_FILENO, STDOUT_FILENO,
+                    arguments.size() > 1 ? arguments[1] : "");
+  }
   Problems problems;
   const LaunchFlags flags = ParseLaunchFlags(arguments, problems);
   if (flags.help) {

@@ -202,7 +202,7 @@ std::string Plan(const Case& c) {
   const LaunchFlags flags = ParseLaunchFlags(arguments, problems);
   const auto plan = MakeLaunchPlan(flags, machine, nullptr, problems);
   if (!plan) return FormatProblems(problems);
-  return absl::StrCat(FormatPlacement(plan->placement),
+  return absl::StrCat(FormatPlacement(plan->nodes[0].placement),
                       FormatProblems(plan->problems));
 }
 

@@ -1,0 +1,4 @@
+// The agent alone, for its test.
+#include "launcher/agent/agent.h"
+
+int main() { return slipway::launcher::RunAgent(0, 1); }
