@@ -99,6 +99,19 @@ def header_comments(tree):
                % (100 * comments / len(lines), 100 * HEADER_COMMENTS))
 
 
+def ray_references(tree):
+    """ray-cpp's ObjectRef(ObjectRef&&) forgets the object's owner, and a later
+    reply ends the process: a reference is const, so that it is copied."""
+    for path in tree.files(*CPP):
+        for number, line in enumerate(tree.lines(path), 1):
+            code = line.split("//")[0]
+            for found in re.finditer(r"\bray::ObjectRef<", code):
+                before = code[:found.start()].rstrip()
+                if not before.endswith(("const", "vector<")):
+                    yield ("%s:%d: a ray::ObjectRef that can be moved from; "
+                           "make it const" % (path, number))
+
+
 class Format:
     """clang-format's opinion of the C++; it needs the program's path."""
 
@@ -141,6 +154,7 @@ CHECKS = [
     function_lengths_of_each,
     function_lengths_of_all,
     header_comments,
+    ray_references,
 ]
 
 

@@ -117,6 +117,11 @@ class LintTest(unittest.TestCase):
             ".:1: 0 % of the headers' lines are comments, at least 28 %",
             **{"trainer/add.h": "#pragma once\n\nint Add(int a, int b);\n"})
 
+    def test_references_of_rays_that_can_be_moved_from(self):
+        self.assert_found("trainer/ray.cc:1: a ray::ObjectRef", **{
+            "trainer/ray.cc": "ray::ObjectRef<int> r = F();\n"
+                              "const ray::ObjectRef<int> s = F();\n"})
+
     def test_format(self):
         bad = {"trainer/add.cc": GOOD_SOURCE.replace("a + b", "a+b")}
         self.assert_found("trainer/add.cc:3: not as clang-format has it", **bad)
