@@ -45,7 +45,11 @@ Launch::Launch(const std::vector<std::string>& flags, const std::string& script,
 
 Launched Launch::Wait() {
   const Outcome outcome = process_->Wait();
-  Launched launched = {outcome.exit_code, outcome.out, outcome.err, {}};
+  Launched launched = {outcome.exit_code,
+                       outcome.out,
+                       outcome.err,
+                       ReadText(logs_ + "/rank0.out"),
+                       {}};
   std::ifstream report(logs_ + "/launch_report.json");
   if (report) launched.report = json::parse(report);
   return launched;

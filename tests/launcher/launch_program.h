@@ -25,6 +25,7 @@ struct Launched {
   int exit_code = -1;
   std::string out;
   std::string err;
+  std::string raw_out;    // rank 0's alone, as it wrote it
   nlohmann::json report;  // launch_report.json; null if there is none
 };
 
