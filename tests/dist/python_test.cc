@@ -19,7 +19,7 @@ using testing::HasSubstr;
 std::vector<std::string> Python(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {
       "/usr/bin/env", "-C", RunfilePath(""), "python3",
-      RunfilePath("tests/interop/with_pytorch.py")};
+      RunfilePath("third_party/pytorch/with_pytorch.py")};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
 }

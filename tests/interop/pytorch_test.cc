@@ -18,9 +18,10 @@ constexpr char kFixtures[] = "trainer/checkpoint/testdata/";
 
 // Runs interop.py.
 void Python(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(),
-                   {"python3", RunfilePath("tests/interop/with_pytorch.py"),
-                    RunfilePath("tests/interop/interop.py")});
+  arguments.insert(
+      arguments.begin(),
+      {"python3", RunfilePath("third_party/pytorch/with_pytorch.py"),
+       RunfilePath("tests/interop/interop.py")});
   const Outcome outcome =
       Process("/usr/bin/env", arguments, RunfilePath("")).Wait();
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
