@@ -124,6 +124,9 @@ void Fill(Run& run, double seconds) {
   result.valid_metrics = run.valid_metrics;
   result.best = run.watched.best();
   result.phase_seconds = run.timer->AllSeconds();
+  for (const auto& [name, section] : run.state.results) {
+    result.sections[name] = section.ToJson();
+  }
 }
 
 void AddPlugins(Run& run) {

@@ -93,7 +93,11 @@ Json ToJson(const RunResult& result) {
   json["resumed_from"] = Resumed(result.resumed_from);
   json["plugins"] = Plugins(result.plugins);
   json["time"] = JsonObject(result.phase_seconds);
+  // Null without the plugin.
   json["compile"] = nullptr;
+  for (const auto& [name, section] : result.sections.items()) {
+    json[name] = section;
+  }
   json["versions"] = {{"slipway", kVersion}, {"libtorch", kLibtorchVersion}};
   return json;
 }

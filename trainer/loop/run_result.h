@@ -87,6 +87,8 @@ struct RunResult {
   std::vector<PluginSeconds> plugins;
   // Of the whole training, by phase (phase_timer.h).
   NamedValues phase_seconds;
+  // What plugins say of their part, by name: Context::SetResult.
+  nlohmann::ordered_json sections = nlohmann::ordered_json::object();
 
   double samples_per_second() const {
     return seconds > 0 ? samples / seconds : 0;

@@ -365,6 +365,9 @@ RunResult Trainer::Fit() {
   run.state.report = [&run](const Problem& problem) {
     run.reporters.OnProblem(problem);
   };
+  run.state.tell = [&run](std::string_view name, const recipe::Node& detail) {
+    TellEvent(run, name, detail.ToJson());
+  };
   run.parts.train_loader->set_stop(&run.stop_signal);
   if (run.parts.valid_loader != nullptr) {
     run.parts.valid_loader->set_stop(&run.stop_signal);

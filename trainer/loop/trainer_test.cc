@@ -237,6 +237,20 @@ TEST(Trainer, TakesAPluginsLoss) {
   EXPECT_EQ(run.result.train_metrics[0].second, 3.0);
 }
 
+TEST(Trainer, LogsWhatAPluginTells) {
+  auto probe = std::make_unique<Probe>();
+  probe->fit_begin = [](FitContext& context) {
+    Node detail = Node::Map();
+    detail.Set("graphs", Node::Int(2));
+    context.Tell("compile_ready", detail);
+    context.SetResult("compile", detail);
+    return absl::OkStatus();
+  };
+  const Outcome run = Fit(LinearParts(8, 8), Options(1), std::move(probe));
+  EXPECT_THAT(run.heard.EventNames(), Contains("compile_ready"));
+  EXPECT_EQ(ToJson(run.result)["compile"]["graphs"], 2);
+}
+
 TEST(Trainer, TakesAPluginsPredictionInEvaluation) {
   auto probe = std::make_unique<Probe>();
   probe->eval_forward = [](EvalContext& context) {

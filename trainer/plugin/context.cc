@@ -36,6 +36,14 @@ void Context::Report(Problem problem) {
   if (is_new && state_->report) state_->report(std::move(problem));
 }
 
+void Context::Tell(std::string_view name, recipe::Node detail) {
+  if (state_->tell) state_->tell(name, std::move(detail));
+}
+
+void Context::SetResult(std::string_view name, recipe::Node section) {
+  state_->results.insert_or_assign(std::string(name), std::move(section));
+}
+
 void ConfigureContext::SetGradientScaler(
     std::unique_ptr<GradientScaler> scaler) {
   state_->scaler = std::move(scaler);

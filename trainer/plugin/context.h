@@ -82,6 +82,12 @@ class Context {
   // Prints and logs a warning or note; the hook goes on. Equal ones are said
   // once.
   void Report(Problem problem);
+  // Adds an event to the run's log: `name` as metrics.jsonl has it, `detail` a
+  // map. Does nothing before the training begins.
+  void Tell(std::string_view name, recipe::Node detail);
+  // A section of result.json, which replaces an earlier one of that name. By
+  // custom a plugin's has the plugin's id.
+  void SetResult(std::string_view name, recipe::Node section);
 
  protected:
   TrainingState* state_;

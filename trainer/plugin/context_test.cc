@@ -83,6 +83,19 @@ TEST(Context, PassesOnWhatHooksAskFor) {
   EXPECT_EQ(state.control.stop_reason(), "enough");
 }
 
+TEST(Context, KeepsTheLastSectionOfAName) {
+  TrainingState state;
+  Context(state).SetResult("mine", recipe::Node::Int(1));
+  Context(state).SetResult("mine", recipe::Node::Int(2));
+  ASSERT_EQ(state.results.size(), 1);
+  EXPECT_EQ(state.results["mine"].AsInt(), 2);
+}
+
+TEST(Context, IsSilentBeforeTheTrainingBegins) {
+  TrainingState state;
+  Context(state).Tell("early", recipe::Node::Map());
+}
+
 TEST(ModelContext, KeepsFurtherModels) {
   TrainingState state;
   ModelContext(state).AddModel("teacher", std::make_unique<Identity>());

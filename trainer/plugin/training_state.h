@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct TrainingState {
   Control control;
   std::function<void(Problem)> report;
   std::set<std::string> reported;  // what Context::Report has passed on
+  std::function<void(std::string_view name, recipe::Node detail)> tell;
+  std::map<std::string, recipe::Node> results;  // sections of result.json
 
   // Set up by plugins.
   std::unique_ptr<GradientScaler> scaler;
