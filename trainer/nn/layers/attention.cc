@@ -23,12 +23,12 @@ class SelfAttentionLayer : public LayerWith<SelfAttentionOptions> {
 
  protected:
   at::Tensor ForwardTensor(const at::Tensor& x) override {
-    const int64_t samples = x.size(0), tokens = x.size(1);
     const int64_t heads = options().heads;
-    // [3, samples, heads, tokens, features of a head]
+    // [3, samples, heads, tokens, features of a head]; no size is spelt out, so
+    // that a trace serves batches of any.
     const at::Tensor qkv =
         qkv_(x)
-            .view({samples, tokens, 3, heads, options().dimension / heads})
+            .unflatten(2, {3, heads, options().dimension / heads})
             .permute({2, 0, 3, 1, 4});
     const at::Tensor heads_out = at::scaled_dot_product_attention(
         qkv.select(0, 0), qkv.select(0, 1), qkv.select(0, 2),

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ATen/ops/dropout.h"
-#include "ATen/ops/empty.h"
+#include "ATen/ops/empty_like.h"
 // After LibTorch's headers, which define CHECK too.
 #include "glog/logging.h"
 
@@ -36,9 +36,10 @@ class DropPathLayer : public LayerWith<DropPathOptions> {
   at::Tensor ForwardTensor(const at::Tensor& x) override {
     const double keep = 1 - options().probability;
     if (!training() || keep == 1) return x;
-    std::vector<int64_t> shape(x.dim(), 1);
-    shape[0] = x.size(0);
-    const at::Tensor kept = at::empty(shape, x.options()).bernoulli_(keep);
+    // One value a sample; a trace of it serves batches of any size.
+    at::Tensor sample = x;
+    for (int64_t i = 1; i < x.dim(); ++i) sample = sample.narrow(i, 0, 1);
+    const at::Tensor kept = at::empty_like(sample).bernoulli_(keep);
     return x.mul(keep > 0 ? kept.div_(keep) : kept);
   }
 };
