@@ -54,6 +54,7 @@ def trainer_plugin(
         deps = [],
         manifest = "plugin.yaml",
         id = None,
+        data = [],
         copts = [],
         linkopts = [],
         visibility = ["//visibility:public"],
@@ -72,6 +73,7 @@ def trainer_plugin(
         for code of your own in other packages, trainer_plugin_library().
       manifest: the manifest.
       id: the plugin's id where it is not `name`.
+      data: files that lie beside the library, under their own names.
       copts: compiler flags besides the house's.
       linkopts: linker flags besides the house's.
       visibility: of all targets.
@@ -111,6 +113,7 @@ def trainer_plugin(
     )
     _plugin_folder(
         name = name,
+        data = data,
         library = library,
         manifest = manifest,
         visibility = visibility,
@@ -137,25 +140,15 @@ def trainer_plugin_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def planned_plugin(name, manifest = "plugin.yaml", visibility = ["//visibility:public"]):
-    """A plugin of which there is only the manifest, with `status: planned`.
-
-    Args:
-      name: the target, by custom the folder's name.
-      manifest: the manifest.
-      visibility: as usual.
-    """
-    _plugin_folder(
-        name = name,
-        manifest = manifest,
-        visibility = visibility,
-    )
+def _link(ctx, file, path):
+    link = ctx.actions.declare_file(path)
+    ctx.actions.symlink(output = link, target_file = file)
+    return link
 
 def _plugin_folder_impl(ctx):
     # Beside the library under bazel-bin too, whatever its name is here.
-    manifest = ctx.actions.declare_file("plugin.yaml")
-    ctx.actions.symlink(output = manifest, target_file = ctx.file.manifest)
-    files = [manifest] + ctx.files.library
+    files = [_link(ctx, ctx.file.manifest, "plugin.yaml")] + ctx.files.library
+    files += [_link(ctx, file, file.basename) for file in ctx.files.data]
     return [DefaultInfo(
         files = depset(files),
         runfiles = ctx.runfiles(files = files),
@@ -164,7 +157,23 @@ def _plugin_folder_impl(ctx):
 _plugin_folder = rule(
     implementation = _plugin_folder_impl,
     attrs = {
+        "data": attr.label_list(allow_files = True),
         "library": attr.label(allow_single_file = [".so"]),
         "manifest": attr.label(mandatory = True, allow_single_file = [".yaml"]),
     },
+)
+
+def _one_folder_impl(ctx):
+    folder = ctx.label.name + "/"
+    files = [_link(ctx, file, folder + file.basename) for file in ctx.files.srcs]
+    return [DefaultInfo(
+        files = depset(files),
+        runfiles = ctx.runfiles(files = files),
+    )]
+
+# A folder with the files of `srcs`, wherever they come from, as a plugin's data
+# lies beside its library.
+one_folder = rule(
+    implementation = _one_folder_impl,
+    attrs = {"srcs": attr.label_list(mandatory = True, allow_files = True)},
 )
