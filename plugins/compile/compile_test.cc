@@ -1,0 +1,171 @@
+#include "plugins/compile/compile.h"
+
+#include <fstream>
+
+#include "ATen/ops/randn.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "plugins/compile/test_net.h"
+#include "trainer/plugin/context.h"
+#include "trainer/plugin/training_state.h"
+
+namespace slipway::compile {
+namespace {
+
+using recipe::Node;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A training of one process, whose compiler fails.
+struct Session {
+  explicit Session(Options options) {
+    options.wait = true;
+    options.cache_dir = testing::TempDir() + "/cache";
+    options.program = testing::TempDir() + "/nothing.py";
+    std::ofstream(options.program) << "raise SystemExit(3)\n";
+    plugin.emplace(options);
+    state.model = net.get();
+    state.batch.input = Value(at::randn({4, 3, 8, 8}));
+    state.report = [this](Problem problem) { problems.push_back(problem); };
+    state.tell = [this](std::string_view name, const Node&) {
+      events.emplace_back(name);
+    };
+  }
+
+  void Begin() {
+    ConfigureContext configure(state);
+    ASSERT_TRUE(plugin->Configure(configure).ok());
+    WrapContext wrap(state);
+    ASSERT_TRUE(plugin->WrapForward(wrap).ok());
+    FitContext fit(state);
+    ASSERT_TRUE(plugin->FitBegin(fit).ok());
+  }
+  absl::Status Step() {
+    if (!state.wrappers.empty()) {
+      state.wrappers[0](ForwardOf(*net), state.batch.input);
+    }
+    StepContext context(state);
+    return plugin->StepEnd(context);
+  }
+
+  Problems Warnings() const {
+    Problems warnings;
+    for (const Problem& problem : problems) {
+      if (problem.severity == Severity::kWarning) warnings.push_back(problem);
+    }
+    return warnings;
+  }
+
+  const std::unique_ptr<nn::Module> net = TestNet();
+  TrainingState state;
+  std::optional<Compile> plugin;
+  Problems problems;
+  std::vector<std::string> events;
+};
+
+TEST(Compile, WarnsOnceAndTrainsOnWhereNothingCanBeCompiled) {
+  Session run({});
+  run.Begin();
+  EXPECT_TRUE(run.Step().ok());
+  EXPECT_TRUE(run.Step().ok());
+  ASSERT_THAT(run.Warnings(), SizeIs(1));
+  EXPECT_THAT(run.Warnings()[0].message, HasSubstr("stays eager"));
+  EXPECT_THAT(run.Warnings()[0].hint, HasSubstr("//plugins/compile:setup"));
+  EXPECT_THAT(run.events, ElementsAre("compile_fallback"));
+  ASSERT_EQ(run.state.results.count("compile"), 1);
+  EXPECT_EQ(run.state.results["compile"].Find("cache")->AsString(), "fallback");
+}
+
+TEST(Compile, EndsTheRunWhereItIsRequired) {
+  Session run({.required = true});
+  run.Begin();
+  EXPECT_THAT(run.Step().message(), HasSubstr("could not be compiled"));
+}
+
+TEST(Compile, DoesNothingWhereItIsDisabled) {
+  Session run({.disable = true});
+  run.Begin();
+  EXPECT_THAT(run.state.wrappers, IsEmpty());
+  EXPECT_TRUE(run.Step().ok());
+  EvalContext evaluation(run.state);
+  EXPECT_TRUE(run.plugin->EvalForward(evaluation).ok());
+  EXPECT_TRUE(run.state.prediction.empty());
+}
+
+TEST(Compile, SaysThatItCameTooLate) {
+  Session run({});
+  run.Begin();
+  FitContext context(run.state);
+  ASSERT_TRUE(run.plugin->FitEnd(context).ok());
+  EXPECT_THAT(run.state.results["compile"].Find("reason")->AsString(),
+              HasSubstr("ended before"));
+}
+
+TEST(Compile, EvaluatesByAGraphOfItsOwn) {
+  Session run({});
+  run.Begin();
+  run.net->Train(false);
+  EvalContext context(run.state);
+  ASSERT_TRUE(run.plugin->EvalForward(context).ok());
+  EXPECT_TRUE(run.state.prediction.tensor().equal(
+      run.net->Run(run.state.batch.input).tensor()));
+  ASSERT_TRUE(run.plugin->EvalEnd(context).ok());
+  ASSERT_THAT(run.Warnings(), SizeIs(1));
+  EXPECT_THAT(run.Warnings()[0].message, HasSubstr("the valid graph"));
+  // Not the training's.
+  EXPECT_EQ(run.state.results.count("compile"), 0);
+}
+
+TEST(Compile, SaysWhatAModeIsOnACpu) {
+  for (const char* mode : {"reduce-overhead", "max-autotune"}) {
+    Session run({.mode = mode});
+    run.Begin();
+    ASSERT_FALSE(run.problems.empty()) << mode;
+    EXPECT_THAT(run.problems[0].message, HasSubstr(mode));
+  }
+}
+
+TEST(Compile, GoesOnWithWhatACheckpointHad) {
+  Session before({});
+  before.Begin();
+  EXPECT_TRUE(before.Step().ok());
+  const absl::StatusOr<PluginState> state = before.plugin->SaveState();
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->values.Find("candidate")->AsString(), "eager");
+  Session after({});
+  ASSERT_TRUE(after.plugin->LoadState(1, *state).ok());
+  after.Begin();
+  EXPECT_TRUE(after.Step().ok());
+  // As it was is nothing to warn of.
+  EXPECT_THAT(after.Warnings(), IsEmpty());
+}
+
+TEST(Compile, RefusesAStateThatIsNone) {
+  Session run({});
+  PluginState state;
+  state.values = Node::Map();
+  state.values.Set("candidate", Node::String("sideways"));
+  EXPECT_FALSE(run.plugin->LoadState(1, state).ok());
+}
+
+TEST(ReadOptions, SaysThatTheStepIsNotThereYet) {
+  Node config = Node::Map();
+  config.Set("scope", Node::String("step"));
+  EXPECT_THAT(ReadOptions(config).status().message(),
+              HasSubstr("scope: step is not there yet"));
+}
+
+TEST(ReadOptions, TakesTheCompilersOptions) {
+  Node options = Node::Map();
+  options.Set("max_autotune", Node::Bool(true));
+  Node config = Node::Map();
+  config.Set("options", options);
+  const absl::StatusOr<Options> read = ReadOptions(config);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->compiler_options, R"({"max_autotune":true})");
+}
+
+}  // namespace
+}  // namespace slipway::compile

@@ -1,0 +1,79 @@
+// What a compiled graph takes: the model's tensors and a batch, in one list.
+//
+//   Inputs inputs(model, images);
+//   const std::vector<TensorType> types = TypesOf(inputs.tensors());
+//   ...
+//   inputs.set_batch(next_images);
+//   if (Match(inputs.tensors(), types, inputs.state_size(), sizes)) Run(graph);
+//
+// The order is the graph's: parameters, buffers (both in the model's order),
+// then the tensors of the batch.
+#ifndef SLIPWAY_PLUGINS_COMPILE_INPUTS_H_
+#define SLIPWAY_PLUGINS_COMPILE_INPUTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ATen/core/Tensor.h"
+#include "trainer/nn/module.h"
+#include "trainer/nn/value.h"
+
+namespace slipway::compile {
+
+// What code is generated for: it is wrong, without a message, for any other.
+struct TensorType {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;  // in elements
+  at::ScalarType dtype = at::kFloat;
+  at::Device device = at::kCPU;
+  bool requires_grad = false;
+};
+
+std::vector<TensorType> TypesOf(const std::vector<at::Tensor>& tensors);
+
+// From `min` to `max`, both of them allowed.
+struct BatchSizes {
+  int64_t min = 0;
+  int64_t max = 0;
+};
+
+// Whether `tensors` are of these types. With `sizes` the first dimension of
+// those from `state_size` on, the batch's, may be any in that range, the same
+// in all of them.
+bool Match(const std::vector<at::Tensor>& tensors,
+           const std::vector<TensorType>& types, size_t state_size,
+           const std::optional<BatchSizes>& sizes);
+
+class Inputs {
+ public:
+  // Holds the model's tensors, which are written to in place and never replaced
+  // while it trains.
+  Inputs(const nn::Module& model, const Value& batch);
+
+  void set_batch(const Value& batch);
+
+  // Parallel; a batch's are called "batch.0", "batch.1".
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+  std::vector<at::Tensor> parameters() const;
+  std::vector<at::Tensor> buffers() const;
+  std::vector<at::Tensor> batch() const;
+
+  size_t parameter_count() const { return parameter_count_; }
+  size_t buffer_count() const { return state_size_ - parameter_count_; }
+  size_t batch_count() const { return tensors_.size() - state_size_; }
+  // Parameters and buffers.
+  size_t state_size() const { return state_size_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<at::Tensor> tensors_;
+  size_t parameter_count_ = 0;
+  size_t state_size_ = 0;
+};
+
+}  // namespace slipway::compile
+
+#endif  // SLIPWAY_PLUGINS_COMPILE_INPUTS_H_

@@ -1,0 +1,224 @@
+#include "plugins/compile/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "ATen/core/grad_mode.h"
+#include "ATen/ops/arange.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "plugins/compile/no_autocast.h"
+#include "plugins/compile/preserve.h"
+#include "torch/csrc/autograd/autograd.h"
+#include "trainer/plugin/exception.h"
+
+namespace slipway::compile {
+namespace {
+
+using at::Tensor;
+
+// In the last bits; of what has such.
+std::vector<Tensor> Nudged(const Inputs& inputs) {
+  std::vector<Tensor> nudged = inputs.tensors();
+  for (size_t i = inputs.state_size(); i < nudged.size(); ++i) {
+    if (!nudged[i].is_floating_point()) continue;
+    const double bit = nudged[i].scalar_type() == at::kDouble  ? 2.2e-16
+                       : nudged[i].scalar_type() == at::kFloat ? 1.2e-7
+                                                               : 8e-3;
+    nudged[i] = nudged[i].mul(1 + bit);
+  }
+  return nudged;
+}
+
+// The loss's place: see the header.
+Tensor Weighting(const Tensor& output) {
+  const Tensor positions =
+      at::arange(output.numel(), output.options().dtype(at::kFloat));
+  return positions.cos_().view(output.sizes()).to(output.scalar_type());
+}
+
+double LargestOf(const Tensor& tensor) {
+  if (!tensor.defined() || tensor.numel() == 0) return 0;
+  return tensor.detach().to(at::kDouble).abs().max().item<double>();
+}
+
+double LargestOf(const std::vector<Tensor>& tensors) {
+  double largest = 0;
+  for (const Tensor& tensor : tensors) {
+    largest = std::max(largest, LargestOf(tensor));
+  }
+  return largest;
+}
+
+// Not a number where they do not fit each other.
+double Distance(const Tensor& a, const Tensor& b) {
+  if (!a.defined() && !b.defined()) return 0;
+  // A gradient that is not there is zero.
+  if (!a.defined()) return LargestOf(b);
+  if (!b.defined()) return LargestOf(a);
+  if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return LargestOf(a.detach().to(at::kDouble).sub(b.detach().to(at::kDouble)));
+}
+
+// What is compared, and the worst of it so far.
+class Comparison {
+ public:
+  explicit Comparison(double tolerance) : tolerance_(tolerance) {}
+
+  void Add(const std::string& sort, const std::vector<std::string>& names,
+           const std::vector<Tensor>& found,
+           const std::vector<Tensor>& expected,
+           const std::vector<Tensor>& nudged) {
+    if (found.size() != expected.size()) {
+      worst_ = std::numeric_limits<double>::infinity();
+      what_ = absl::StrCat(found.size(), " ", sort, "s instead of ",
+                           expected.size());
+      return;
+    }
+    const double floor = LargestOf(expected) / 100;
+    for (size_t i = 0; i < found.size(); ++i) {
+      const double error = Distance(found[i], expected[i]);
+      const double allowed = tolerance_ * (LargestOf(expected[i]) + floor) +
+                             4 * Distance(nudged[i], expected[i]);
+      Offer(error, allowed, absl::StrCat(sort, " ", names[i]));
+    }
+  }
+
+  absl::Status Result() const {
+    if (worst_ <= 1) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat("compiled code differs from the model: ", what_));
+  }
+
+ private:
+  void Offer(double error, double allowed, const std::string& name) {
+    // Neither compares with a nan.
+    const double times = error == 0 ? 0
+                         : error <= std::numeric_limits<double>::max()
+                             ? error / allowed
+                             : std::numeric_limits<double>::infinity();
+    if (!(times > worst_)) return;
+    worst_ = times;
+    what_ = absl::StrFormat("%s is off by %.2g, at most %.2g is allowed", name,
+                            error, allowed);
+  }
+
+  double tolerance_;
+  double worst_ = 0;
+  std::string what_;
+};
+
+std::vector<std::string> Numbered(size_t size) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < size; ++i) names.push_back(std::to_string(i));
+  return names;
+}
+
+double ToleranceFor(const std::vector<Tensor>& outputs, bool reduced) {
+  if (reduced) return 2e-2;
+  const bool is_double =
+      !outputs.empty() && outputs[0].scalar_type() == at::kDouble;
+  return is_double ? 1e-6 : 1e-3;
+}
+
+}  // namespace
+
+Trial::Trial(Forward eager, const Inputs& inputs, const TrialOptions& options)
+    : inputs_(inputs), options_(options), eager_(std::move(eager)) {
+  const std::vector<Tensor> parameters = inputs.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].requires_grad()) continue;
+    differentiated_.push_back(parameters[i]);
+    gradient_names_.push_back(inputs.names()[i]);
+  }
+  expected_ = Run(eager_, inputs.tensors());
+  noise_ = Run(eager_, Nudged(inputs));
+}
+
+Trial::Result Trial::Run(const Forward& forward,
+                         const std::vector<Tensor>& inputs) {
+  const Preserve preserve(inputs_.buffers());
+  const at::AutoGradMode gradients(options_.differentiate);
+  Result result;
+  result.outputs = forward(inputs);
+  if (options_.differentiate) result.gradients = Gradients(result.outputs);
+  for (Tensor& output : result.outputs) output = output.detach();
+  for (const Tensor& buffer : inputs_.buffers()) {
+    result.buffers.push_back(buffer.detach().clone());
+  }
+  return result;
+}
+
+std::vector<Tensor> Trial::Gradients(const std::vector<Tensor>& outputs) {
+  const NoAutocast no_autocast;
+  std::vector<Tensor> roots;
+  std::vector<Tensor> weightings;
+  for (const Tensor& output : outputs) {
+    if (!output.requires_grad()) continue;
+    roots.push_back(output);
+    weightings.push_back(Weighting(output));
+  }
+  if (roots.empty() || differentiated_.empty()) return {};
+  return torch::autograd::grad(roots, differentiated_, weightings,
+                               /*retain_graph=*/std::nullopt,
+                               /*create_graph=*/false, /*allow_unused=*/true);
+}
+
+absl::Status Trial::Verify(const Forward& code) {
+  return Guarded([&]() -> absl::Status {
+    const Result found = Run(code, inputs_.tensors());
+    Comparison comparison(
+        ToleranceFor(expected_.outputs, options_.reduced_precision));
+    comparison.Add("output", Numbered(expected_.outputs.size()), found.outputs,
+                   expected_.outputs, noise_.outputs);
+    comparison.Add("gradient of", gradient_names_, found.gradients,
+                   expected_.gradients, noise_.gradients);
+    const std::vector<std::string> buffer_names(
+        inputs_.names().begin() + inputs_.parameter_count(),
+        inputs_.names().begin() + inputs_.state_size());
+    comparison.Add("buffer", buffer_names, found.buffers, expected_.buffers,
+                   noise_.buffers);
+    return comparison.Result();
+  });
+}
+
+std::vector<double> Trial::Time(const std::vector<Forward>& candidates,
+                                int rounds) {
+  std::vector<std::vector<double>> seconds(candidates.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      seconds[i].push_back(Seconds(candidates[i]));
+    }
+  }
+  std::vector<double> medians;
+  for (std::vector<double>& one : seconds) {
+    std::sort(one.begin(), one.end());
+    medians.push_back(one[one.size() / 2]);
+  }
+  return medians;
+}
+
+double Trial::Seconds(const Forward& forward) {
+  const Preserve preserve(inputs_.buffers());
+  const at::AutoGradMode gradients(options_.differentiate);
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Tensor> outputs = forward(inputs_.tensors());
+  const std::vector<Tensor> results =
+      options_.differentiate ? Gradients(outputs) : outputs;
+  // On a device, until it is done.
+  for (const Tensor& result : results) {
+    if (result.defined() && !result.is_cpu()) {
+      result.flatten().narrow(0, 0, 1).item();
+      break;
+    }
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+}  // namespace slipway::compile

@@ -1,0 +1,82 @@
+// Whether compiled code computes what the model computes, and whether it does
+// so faster, on a real batch.
+//
+//   Trial trial(forward, inputs, options);
+//   absl::Status right = trial.Verify(package);
+//   const std::vector<double> seconds = trial.Time({nullptr, &package});
+//
+// What is compared, from equal buffers and random generators: every output, the
+// gradient of every parameter, and every buffer afterwards. Gradients are those
+// of a fixed weighting of the outputs, cos(0), cos(1), ..., in the loss's
+// place: what is right for it is right for any loss. Buffers, generators and
+// `.grad` are afterwards what they were.
+//
+// How near is near enough: for a tensor r of eager's and c of the code's
+//
+//   max|c - r| <= tolerance (max|r| + max|all| / 100) + 4 max|r' - r|
+//
+// where max|all| is over tensors of the same sort (outputs, gradients,
+// buffers), and r' is eager's after the batch was changed in its last bits: a
+// net that magnifies those (batch norm over few values does) tells no more than
+// that about anybody. The tolerance is 1e-6 in double, 1e-3 in single precision
+// (errors seen are 1e-6 to 1e-5, wrong code 0.16 and more), 2e-2 where there is
+// bf16 or fp16.
+#ifndef SLIPWAY_PLUGINS_COMPILE_TRIAL_H_
+#define SLIPWAY_PLUGINS_COMPILE_TRIAL_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ATen/core/Tensor.h"
+#include "absl/status/status.h"
+#include "plugins/compile/inputs.h"
+
+namespace slipway::compile {
+
+struct TrialOptions {
+  bool differentiate = true;
+  bool reduced_precision = false;
+};
+
+class Trial {
+ public:
+  // Outputs, flat, for the graph's inputs.
+  using Forward =
+      std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
+
+  // `eager` is the model's own forward. May throw what it throws.
+  Trial(Forward eager, const Inputs& inputs, const TrialOptions& options);
+
+  // DATA_LOSS names the tensor that differs most, against what is allowed; an
+  // error of the code is that error. Throws nothing.
+  absl::Status Verify(const Forward& code);
+
+  // Seconds of a forward and backward pass, by candidate, the median of
+  // `rounds`; in each round every candidate runs once. Throws what they throw.
+  std::vector<double> Time(const std::vector<Forward>& candidates,
+                           int rounds = 5);
+
+ private:
+  struct Result {
+    std::vector<at::Tensor> outputs;
+    std::vector<at::Tensor> gradients;
+    std::vector<at::Tensor> buffers;
+  };
+  Result Run(const Forward& forward, const std::vector<at::Tensor>& inputs);
+  std::vector<at::Tensor> Gradients(const std::vector<at::Tensor>& outputs);
+  double Seconds(const Forward& forward);
+
+  const Inputs& inputs_;
+  TrialOptions options_;
+  std::vector<std::string> gradient_names_;
+  std::vector<at::Tensor> differentiated_;
+  Forward eager_;
+  Result expected_;
+  Result noise_;
+};
+
+}  // namespace slipway::compile
+
+#endif  // SLIPWAY_PLUGINS_COMPILE_TRIAL_H_
