@@ -68,8 +68,9 @@ TEST(Overrides, AddAndRemovePlugins) {
   EXPECT_EQ(
       ConfigOf(Resolve("with_section", {"+plugins.amp={}"}), "amp", "dtype"),
       "\"auto\"");
-  EXPECT_THAT(Resolve("with_section", {"+plugins.compile={}"}).problems,
-              HasSubstr("plugins \"ema\" and \"compile\" cannot be used"));
+  const Outcome both = Resolve("with_section", {"+plugins.compile={}"});
+  EXPECT_EQ(ConfigOf(both, "ema", "decay"), "0.5");
+  EXPECT_EQ(ConfigOf(both, "compile", "scope"), "\"auto\"");
 }
 
 TEST(Overrides, SwitchThroughRecipeKeys) {
