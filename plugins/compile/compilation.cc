@@ -62,7 +62,7 @@ struct Compilation::Impl {
   bool Poll();
   void End(absl::StatusOr<std::string> with);
 
-  const Clock::time_point begin = Clock::now();
+  std::optional<Clock::time_point> begin;  // the compiler's
   std::optional<Cache> cache;
   std::string key;
   CompilerCommand command;
@@ -164,13 +164,16 @@ bool Compilation::Impl::Poll() {
 }
 
 absl::Status Compilation::Impl::Start() {
+  begin = Clock::now();
   absl::StatusOr<CompilerJob> started = CompilerJob::Start(command);
   if (started.ok()) job = *std::move(started);
   return started.status();
 }
 
 void Compilation::Impl::End(absl::StatusOr<std::string> with) {
-  seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (begin) {
+    seconds = std::chrono::duration<double>(Clock::now() - *begin).count();
+  }
   result = std::move(with);
   lock.reset();
 }

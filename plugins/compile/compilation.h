@@ -47,7 +47,7 @@ class Compilation {
 
   // It was there already.
   bool from_cache() const;
-  // Spent here on waiting for the compiler.
+  // For which the compiler ran; 0 if it was not needed.
   double seconds() const;
 
  private:

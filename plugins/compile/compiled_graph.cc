@@ -100,12 +100,12 @@ Value CompiledGraph::Run(const nn::Module::ForwardFunction& forward,
 }
 
 bool CompiledGraph::CompilersAreDone() {
-  bool done = true;
+  // One after the other: training has a use for the cores, too.
   for (const Candidate& candidate : candidates_) {
     if (setup_.waits()) candidate.compilation->Wait();
-    done = candidate.compilation->Poll() && done;
+    if (!candidate.compilation->Poll()) return false;
   }
-  return done;
+  return true;
 }
 
 std::vector<CompiledGraph::Candidate*> CompiledGraph::Good() {
