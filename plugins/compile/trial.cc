@@ -20,19 +20,6 @@ namespace {
 
 using at::Tensor;
 
-// In the last bits; of what has such.
-std::vector<Tensor> Nudged(const Inputs& inputs) {
-  std::vector<Tensor> nudged = inputs.tensors();
-  for (size_t i = inputs.state_size(); i < nudged.size(); ++i) {
-    if (!nudged[i].is_floating_point()) continue;
-    const double bit = nudged[i].scalar_type() == at::kDouble  ? 2.2e-16
-                       : nudged[i].scalar_type() == at::kFloat ? 1.2e-7
-                                                               : 8e-3;
-    nudged[i] = nudged[i].mul(1 + bit);
-  }
-  return nudged;
-}
-
 // The loss's place: see the header.
 Tensor Weighting(const Tensor& output) {
   const Tensor positions =
@@ -40,29 +27,47 @@ Tensor Weighting(const Tensor& output) {
   return positions.cos_().view(output.sizes()).to(output.scalar_type());
 }
 
-double LargestOf(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.numel() == 0) return 0;
-  return tensor.detach().to(at::kDouble).abs().max().item<double>();
+// In the last bits, of what has such: up here and down there, since batch norm
+// undoes what happens to all values alike.
+std::vector<Tensor> Nudged(const Inputs& inputs) {
+  std::vector<Tensor> nudged = inputs.tensors();
+  for (size_t i = inputs.state_size(); i < nudged.size(); ++i) {
+    if (!nudged[i].is_floating_point()) continue;
+    const double bit = nudged[i].scalar_type() == at::kDouble  ? 2.2e-16
+                       : nudged[i].scalar_type() == at::kFloat ? 1.2e-7
+                                                               : 8e-3;
+    nudged[i] = nudged[i].addcmul(nudged[i], Weighting(nudged[i]), bit);
+  }
+  return nudged;
 }
 
-double LargestOf(const std::vector<Tensor>& tensors) {
-  double largest = 0;
+double NormOf(const Tensor& tensor) {
+  if (!tensor.defined()) return 0;
+  return tensor.detach().to(at::kDouble).norm().item<double>();
+}
+
+// The root mean square of all values.
+double SizeOf(const std::vector<Tensor>& tensors) {
+  double squares = 0;
+  double values = 0;
   for (const Tensor& tensor : tensors) {
-    largest = std::max(largest, LargestOf(tensor));
+    if (!tensor.defined()) continue;
+    squares += NormOf(tensor) * NormOf(tensor);
+    values += static_cast<double>(tensor.numel());
   }
-  return largest;
+  return values > 0 ? std::sqrt(squares / values) : 0;
 }
 
 // Not a number where they do not fit each other.
 double Distance(const Tensor& a, const Tensor& b) {
   if (!a.defined() && !b.defined()) return 0;
   // A gradient that is not there is zero.
-  if (!a.defined()) return LargestOf(b);
-  if (!b.defined()) return LargestOf(a);
+  if (!a.defined()) return NormOf(b);
+  if (!b.defined()) return NormOf(a);
   if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  return LargestOf(a.detach().to(at::kDouble).sub(b.detach().to(at::kDouble)));
+  return NormOf(a.detach().to(at::kDouble).sub(b.detach().to(at::kDouble)));
 }
 
 // What is compared, and the worst of it so far.
@@ -80,10 +85,13 @@ class Comparison {
                            expected.size());
       return;
     }
-    const double floor = LargestOf(expected) / 100;
+    const double size = SizeOf(expected) / 100;
     for (size_t i = 0; i < found.size(); ++i) {
       const double error = Distance(found[i], expected[i]);
-      const double allowed = tolerance_ * (LargestOf(expected[i]) + floor) +
+      const double values =
+          expected[i].defined() ? static_cast<double>(expected[i].numel()) : 0;
+      const double floor = size * std::sqrt(values);
+      const double allowed = tolerance_ * (NormOf(expected[i]) + floor) +
                              4 * Distance(nudged[i], expected[i]);
       Offer(error, allowed, absl::StrCat(sort, " ", names[i]));
     }
@@ -120,10 +128,10 @@ std::vector<std::string> Numbered(size_t size) {
 }
 
 double ToleranceFor(const std::vector<Tensor>& outputs, bool reduced) {
-  if (reduced) return 2e-2;
+  if (reduced) return 5e-2;
   const bool is_double =
       !outputs.empty() && outputs[0].scalar_type() == at::kDouble;
-  return is_double ? 1e-6 : 1e-3;
+  return is_double ? 1e-6 : 1e-2;
 }
 
 }  // namespace
