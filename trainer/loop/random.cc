@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "ATen/Context.h"
-#include "ATen/ops/empty.h"
 #include "absl/strings/str_cat.h"
+#include "trainer/nn/generator_state.h"
 
 namespace slipway::loop {
 namespace {
@@ -24,25 +24,21 @@ void SeedGenerators(uint64_t seed, at::Device device) {
 }
 
 std::string GeneratorState(at::Device device) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  const at::Tensor state = generator.get_state();
+  const at::Tensor state = nn::GeneratorState(device);
   return {static_cast<const char*>(state.const_data_ptr()),
           static_cast<size_t>(state.nbytes())};
 }
 
 absl::Status SetGeneratorState(at::Device device, const std::string& bytes) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  const int64_t expected = generator.get_state().nbytes();
+  const at::Tensor state = nn::GeneratorState(device);
+  const int64_t expected = state.nbytes();
   if (static_cast<int64_t>(bytes.size()) != expected) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the random generator's state has ", bytes.size(), " bytes, expected ",
         expected, ": it is another version's or another device's"));
   }
-  const at::Tensor state = at::empty({expected}, at::dtype(at::kByte));
   std::memcpy(state.mutable_data_ptr(), bytes.data(), bytes.size());
-  generator.set_state(state);
+  nn::SetGeneratorState(device, state);
   return absl::OkStatus();
 }
 

@@ -1,24 +1,10 @@
 #include "trainer/loop/window_undo.h"
 
-#include <mutex>
-
-#include "ATen/Context.h"
 #include "ATen/core/grad_mode.h"
+#include "trainer/nn/generator_state.h"
 
 namespace slipway::loop {
 namespace {
-
-at::Tensor GeneratorState(at::Device device) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  return generator.get_state();
-}
-
-void SetGeneratorState(at::Device device, const at::Tensor& state) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_state(state);
-}
 
 // Whose generators a training draws from.
 std::vector<at::Device> Devices(const TrainingState& state) {
@@ -78,7 +64,7 @@ void WindowUndo::Mark() {
   }
   generators_.clear();
   for (const at::Device device : Devices(state_)) {
-    generators_.push_back(GeneratorState(device));
+    generators_.push_back(nn::GeneratorState(device));
   }
   MarkMeters();
 }
@@ -95,7 +81,7 @@ void WindowUndo::Undo() {
   for (const Copy& copy : copies_) copy.live.copy_(copy.was);
   const std::vector<at::Device> devices = Devices(state_);
   for (size_t i = 0; i < generators_.size(); ++i) {
-    SetGeneratorState(devices[i], generators_[i]);
+    nn::SetGeneratorState(devices[i], generators_[i]);
   }
   for (size_t i = 0; i < meters_.size(); ++i) {
     RestoreMeters(*metrics_[i], meters_[i]);
