@@ -1,6 +1,5 @@
 #include "plugins/compile/capture.h"
 
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "torch/csrc/jit/ir/ir.h"
 #include "torch/csrc/jit/passes/canonicalize.h"
 #include "torch/csrc/jit/passes/dead_code_elimination.h"
+#include "trainer/checkpoint/dtype_names.h"
 #include "trainer/plan/sha256.h"
 #include "trainer/plugin/exception.h"
 
@@ -120,33 +120,6 @@ absl::Status Check(const Value& output, int host_reads) {
   return absl::OkStatus();
 }
 
-std::string DtypeName(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kDouble:
-      return "float64";
-    case at::kFloat:
-      return "float32";
-    case at::kHalf:
-      return "float16";
-    case at::kBFloat16:
-      return "bfloat16";
-    case at::kLong:
-      return "int64";
-    case at::kInt:
-      return "int32";
-    case at::kShort:
-      return "int16";
-    case at::kChar:
-      return "int8";
-    case at::kByte:
-      return "uint8";
-    case at::kBool:
-      return "bool";
-    default:
-      return c10::toString(dtype);
-  }
-}
-
 ordered_json Describe(const Capture& capture, const CaptureOptions& options) {
   ordered_json inputs = ordered_json::array();
   for (size_t i = 0; i < capture.types.size(); ++i) {
@@ -154,7 +127,7 @@ ordered_json Describe(const Capture& capture, const CaptureOptions& options) {
     inputs.push_back({{"name", capture.names[i]},
                       {"size", type.sizes},
                       {"stride", type.strides},
-                      {"dtype", DtypeName(type.dtype)},
+                      {"dtype", DtypeNameOf(type.dtype)},
                       {"device", type.device.str()},
                       {"requires_grad", type.requires_grad}});
   }

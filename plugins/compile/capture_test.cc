@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ATen/Context.h"
 #include "ATen/ops/randn.h"
 #include "ATen/ops/relu.h"
 #include "gmock/gmock.h"
@@ -14,11 +13,6 @@
 
 namespace slipway::compile {
 namespace {
-
-void Seed(uint64_t seed) {
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  generator.set_current_seed(seed);
-}
 
 using testing::HasSubstr;
 

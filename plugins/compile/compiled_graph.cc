@@ -34,15 +34,6 @@ struct CompiledGraph::Call {
   const nn::Module::ForwardFunction& forward;
   const Inputs& inputs;
   const Value& batch;
-
-  // The model itself, as a function of the graph's inputs.
-  Trial::Forward Eager() const {
-    return [this](const std::vector<at::Tensor>& tensors) {
-      const std::vector<at::Tensor> now(tensors.begin() + inputs.state_size(),
-                                        tensors.end());
-      return forward(batch.Unflatten(now)).Flatten();
-    };
-  }
 };
 
 CompiledGraph::CompiledGraph(const GraphSetup& setup,
@@ -126,7 +117,8 @@ absl::Status CompiledGraph::FirstFailure() const {
 void CompiledGraph::Decide(const Call& call) {
   decided_ = true;
   LoadAll();
-  const Trial::Forward eager = call.Eager();
+  const Trial::Forward eager =
+      OfGraphInputs(call.forward, call.inputs, call.batch);
   if (!Good().empty()) {
     Trial trial(eager, call.inputs,
                 {.differentiate = setup_.differentiate(),

@@ -51,25 +51,32 @@ bool Match(const std::vector<at::Tensor>& tensors,
 
 Inputs::Inputs(const nn::Module& model, const Value& batch) {
   for (auto& [name, tensor] : model.NamedParameters()) {
-    names_.push_back(std::move(name));
+    state_names_.push_back(std::move(name));
     tensors_.push_back(std::move(tensor));
   }
   parameter_count_ = tensors_.size();
   for (auto& [name, tensor] : model.NamedBuffers()) {
-    names_.push_back(std::move(name));
+    state_names_.push_back(std::move(name));
     tensors_.push_back(std::move(tensor));
   }
   state_size_ = tensors_.size();
   set_batch(batch);
 }
 
+// In every step, so that names are left for those who ask.
 void Inputs::set_batch(const Value& batch) {
   tensors_.resize(state_size_);
-  names_.resize(state_size_);
   for (at::Tensor& tensor : batch.Flatten()) {
-    names_.push_back(absl::StrCat("batch.", tensors_.size() - state_size_));
     tensors_.push_back(std::move(tensor));
   }
+}
+
+std::vector<std::string> Inputs::names() const {
+  std::vector<std::string> names = state_names_;
+  for (size_t i = 0; i < batch_count(); ++i) {
+    names.push_back(absl::StrCat("batch.", i));
+  }
+  return names;
 }
 
 std::vector<at::Tensor> Inputs::parameters() const {

@@ -54,8 +54,8 @@ class Inputs {
 
   void set_batch(const Value& batch);
 
-  // Parallel; a batch's are called "batch.0", "batch.1".
-  const std::vector<std::string>& names() const { return names_; }
+  // Parallel to tensors(); a batch's are called "batch.0", "batch.1".
+  std::vector<std::string> names() const;
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
   std::vector<at::Tensor> parameters() const;
   std::vector<at::Tensor> buffers() const;
@@ -68,7 +68,7 @@ class Inputs {
   size_t state_size() const { return state_size_; }
 
  private:
-  std::vector<std::string> names_;
+  std::vector<std::string> state_names_;
   std::vector<at::Tensor> tensors_;
   size_t parameter_count_ = 0;
   size_t state_size_ = 0;

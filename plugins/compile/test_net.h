@@ -3,9 +3,10 @@
 #ifndef SLIPWAY_PLUGINS_COMPILE_TEST_NET_H_
 #define SLIPWAY_PLUGINS_COMPILE_TEST_NET_H_
 
+#include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "ATen/Context.h"
 #include "ATen/core/Tensor.h"
 #include "trainer/nn/layers/activation.h"
 #include "trainer/nn/layers/conv.h"
@@ -25,6 +26,12 @@ inline std::unique_ptr<nn::Module> TestNet(double dropout = 0) {
       nn::Conv2d({.in = 3, .out = 8, .kernel = 3, .padding = 1}),
       nn::BatchNorm2d(8), nn::SiLU(), nn::AdaptiveAvgPool2d(1), nn::Flatten(),
       nn::Dropout(dropout), nn::Linear({.in = 8, .out = 10}));
+}
+
+// From which on dropout and at::randn draw.
+inline void Seed(uint64_t seed) {
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+  generator.set_current_seed(seed);
 }
 
 // The model's forward as plugins call it.

@@ -59,13 +59,9 @@ class Compiled {
                package_->facts().batch_sizes)) {
       return absl::OutOfRangeError("the package is not for such a batch");
     }
-    Trial trial(
-        [&](const Tensors& tensors) {
-          const Tensors now(tensors.begin() + inputs_.state_size(),
-                            tensors.end());
-          return net_->Run(batch.Unflatten(now)).Flatten();
-        },
-        inputs_, trial_options_);
+    const nn::Module::ForwardFunction forward = ForwardOf(*net_);
+    Trial trial(OfGraphInputs(forward, inputs_, batch), inputs_,
+                trial_options_);
     return trial.Verify(
         [this](const Tensors& tensors) { return package_->Run(tensors); });
   }

@@ -139,10 +139,11 @@ double ToleranceFor(const std::vector<Tensor>& outputs, bool reduced) {
 Trial::Trial(Forward eager, const Inputs& inputs, const TrialOptions& options)
     : inputs_(inputs), options_(options), eager_(std::move(eager)) {
   const std::vector<Tensor> parameters = inputs.parameters();
+  const std::vector<std::string> names = inputs.names();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].requires_grad()) continue;
     differentiated_.push_back(parameters[i]);
-    gradient_names_.push_back(inputs.names()[i]);
+    gradient_names_.push_back(names[i]);
   }
   expected_ = Run(eager_, inputs.tensors());
   noise_ = Run(eager_, Nudged(inputs));
@@ -186,9 +187,10 @@ absl::Status Trial::Verify(const Forward& code) {
                    expected_.outputs, noise_.outputs);
     comparison.Add("gradient of", gradient_names_, found.gradients,
                    expected_.gradients, noise_.gradients);
+    const std::vector<std::string> names = inputs_.names();
     const std::vector<std::string> buffer_names(
-        inputs_.names().begin() + inputs_.parameter_count(),
-        inputs_.names().begin() + inputs_.state_size());
+        names.begin() + inputs_.parameter_count(),
+        names.begin() + inputs_.state_size());
     comparison.Add("buffer", buffer_names, found.buffers, expected_.buffers,
                    noise_.buffers);
     return comparison.Result();
@@ -209,6 +211,15 @@ std::vector<double> Trial::Time(const std::vector<Forward>& candidates,
     medians.push_back(one[one.size() / 2]);
   }
   return medians;
+}
+
+Trial::Forward OfGraphInputs(const nn::Module::ForwardFunction& forward,
+                             const Inputs& inputs, const Value& batch) {
+  return [&forward, &batch,
+          first = inputs.state_size()](const std::vector<Tensor>& tensors) {
+    const std::vector<Tensor> now(tensors.begin() + first, tensors.end());
+    return forward(batch.Unflatten(now)).Flatten();
+  };
 }
 
 double Trial::Seconds(const Forward& forward) {

@@ -36,6 +36,8 @@
 #include "ATen/core/Tensor.h"
 #include "absl/status/status.h"
 #include "plugins/compile/inputs.h"
+#include "trainer/nn/module.h"
+#include "trainer/nn/value.h"
 
 namespace slipway::compile {
 
@@ -80,6 +82,11 @@ class Trial {
   Result expected_;
   Result noise_;
 };
+
+// A model's forward as a function of a graph's inputs, of which it takes the
+// last: a batch of the structure of `batch`. All are borrowed.
+Trial::Forward OfGraphInputs(const nn::Module::ForwardFunction& forward,
+                             const Inputs& inputs, const Value& batch);
 
 }  // namespace slipway::compile
 

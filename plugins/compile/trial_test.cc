@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "ATen/Context.h"
 #include "ATen/core/grad_mode.h"
 #include "ATen/ops/randn.h"
 #include "gmock/gmock.h"
@@ -11,11 +10,6 @@
 
 namespace slipway::compile {
 namespace {
-
-void Seed(uint64_t seed) {
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  generator.set_current_seed(seed);
-}
 
 using testing::HasSubstr;
 using Tensors = std::vector<at::Tensor>;
