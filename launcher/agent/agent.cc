@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "launcher/agent/body.h"
 #include "launcher/agent/files.h"
 #include "launcher/binding/binding.h"
 #include "launcher/ray_driver/messages.h"
@@ -45,10 +46,6 @@ std::string FirstLine(const std::string& path) {
   return line;
 }
 
-std::string Dump(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 json Facts() {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -64,11 +61,6 @@ json Facts() {
   return facts;
 }
 
-BindMode ModeNamed(const std::string& name) {
-  if (name == "none") return BindMode::kNone;
-  return name == "best_effort" ? BindMode::kBestEffort : BindMode::kStrict;
-}
-
 class Agent {
  public:
   Agent(int in, int out, const std::string& folder)
@@ -78,7 +70,7 @@ class Agent {
   }
 
   int Run() {
-    Send(Type::kFacts, Dump(Facts()));
+    Send(Type::kFacts, DumpBody(Facts()));
     while (!done_) Turn();
     if (ranks_) ranks_->Finish();
     return 0;
@@ -162,12 +154,12 @@ class Agent {
       case Type::kMeet:
         return Meet(json::parse(message.body));
       case Type::kManifest:
-        return Send(Type::kUnpacked, Dump(files_.Compare(message.body)));
+        return Send(Type::kUnpacked, DumpBody(files_.Compare(message.body)));
       case Type::kFile:
         if (const absl::Status status = files_.Take(message.body);
             !status.ok()) {
           Send(Type::kUnpacked,
-               Dump({{"error", std::string(status.message())}}));
+               DumpBody({{"error", std::string(status.message())}}));
         }
         return;
       case Type::kRun:
@@ -194,11 +186,12 @@ class Agent {
                           .port = port,
                           .listen = request.at("listen")});
     if (!meeting.ok()) {
-      return Send(Type::kMeeting,
-                  Dump({{"error", std::string(meeting.status().message())}}));
+      return Send(
+          Type::kMeeting,
+          DumpBody({{"error", std::string(meeting.status().message())}}));
     }
     meeting_.emplace(*std::move(meeting));
-    Send(Type::kMeeting, Dump({{"port", meeting_->port()}}));
+    Send(Type::kMeeting, DumpBody({{"port", meeting_->port()}}));
   }
 
   void Signal(const std::string& text) {
@@ -238,7 +231,8 @@ class Agent {
     std::vector<RankProgram> programs;
     programs.push_back(std::move(program));
     absl::StatusOr<std::unique_ptr<LocalRanks>> ranks =
-        LocalRanks::Start(std::move(programs), ModeNamed(request.at("bind")));
+        LocalRanks::Start(std::move(programs),
+                          BindModeNamed(request.at("bind").get<std::string>()));
     if (!ranks.ok()) return Fail(std::string(ranks.status().message()));
     ranks_ = *std::move(ranks);
   }
@@ -262,7 +256,7 @@ class Agent {
 
   // The rank will not start.
   void Fail(const std::string& text) {
-    Send(Type::kStartFailed, Dump({{"text", text}, {"ended", true}}));
+    Send(Type::kStartFailed, DumpBody({{"text", text}, {"ended", true}}));
     Send(Type::kOutEnd, "");
     Send(Type::kErrEnd, "");
   }
@@ -272,13 +266,13 @@ class Agent {
     switch (event.kind) {
       case Kind::kStarted:
         return Send(Type::kStarted,
-                    Dump({{"pid", event.pid},
-                          {"cpus", event.binding.cpus().ToString()},
-                          {"cpu_error", event.binding.cpu_error},
-                          {"memory_error", event.binding.memory_error}}));
+                    DumpBody({{"pid", event.pid},
+                              {"cpus", event.binding.cpus().ToString()},
+                              {"cpu_error", event.binding.cpu_error},
+                              {"memory_error", event.binding.memory_error}}));
       case Kind::kStartFailed:
         return Send(Type::kStartFailed,
-                    Dump({{"text", event.text}, {"ended", event.ended}}));
+                    DumpBody({{"text", event.text}, {"ended", event.ended}}));
       case Kind::kOut:
         return Send(Type::kOut, event.text);
       case Kind::kErr:
@@ -293,8 +287,8 @@ class Agent {
         return Send(Type::kStack, event.text);
       case Kind::kExited:
         return Send(Type::kExited,
-                    Dump({{"wait_status", event.wait_status},
-                          {"out_of_memory", event.out_of_memory}}));
+                    DumpBody({{"wait_status", event.wait_status},
+                              {"out_of_memory", event.out_of_memory}}));
       case Kind::kLost:
         done_ = true;  // the reaper is gone: so is this
     }

@@ -99,4 +99,21 @@ void CheckBinding(int rank, const Binding& wanted, const BindingResult& bound,
   }
 }
 
+const char* ToString(BindMode mode) {
+  switch (mode) {
+    case BindMode::kStrict:
+      return "strict";
+    case BindMode::kBestEffort:
+      return "best_effort";
+    case BindMode::kNone:
+      return "none";
+  }
+  return "";
+}
+
+BindMode BindModeNamed(std::string_view name) {
+  if (name == "none") return BindMode::kNone;
+  return name == "best_effort" ? BindMode::kBestEffort : BindMode::kStrict;
+}
+
 }  // namespace slipway::launcher

@@ -13,6 +13,7 @@
 #ifndef SLIPWAY_LAUNCHER_BINDING_BINDING_H_
 #define SLIPWAY_LAUNCHER_BINDING_BINDING_H_
 
+#include <string_view>
 #include <vector>
 
 #include "launcher/topology/cpu_set.h"
@@ -25,6 +26,10 @@ enum class BindMode {
   kBestEffort,  // it is a warning
   kNone,        // nothing is bound
 };
+
+// "strict", "best_effort" or "none", and back; strict for any other text.
+const char* ToString(BindMode mode);
+BindMode BindModeNamed(std::string_view name);
 
 // What to bind to, prepared before fork: Bind itself allocates nothing.
 class Binding {

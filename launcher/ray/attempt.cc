@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "launcher/agent/body.h"
 #include "launcher/backend.h"
 #include "launcher/environment/environment.h"
 #include "launcher/placement/placement.h"
@@ -45,10 +46,6 @@ std::string RandomName() {
   return absl::StrFormat("%08x%08x", random(), random());
 }
 
-std::string Dump(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 Resources ResourcesFrom(const std::string& text) {
   absl::StatusOr<Resources> resources = ParseResources(text);
   return resources.ok() ? *std::move(resources) : Resources();
@@ -64,18 +61,6 @@ absl::StatusOr<RayNode> NodeFrom(const std::string& body) {
                  .raylet_socket = parts[3],
                  .total = ResourcesFrom(parts[4]),
                  .available = ResourcesFrom(parts[5])};
-}
-
-const char* Name(BindMode mode) {
-  switch (mode) {
-    case BindMode::kStrict:
-      return "strict";
-    case BindMode::kBestEffort:
-      return "best_effort";
-    case BindMode::kNone:
-      return "none";
-  }
-  return "";
 }
 
 }  // namespace
@@ -411,7 +396,7 @@ absl::StatusOr<int> RayAttempt::Meet(const LaunchRequest& request,
       {"address", plan.nodes[0].environment.master_addr},
       {"port", request.master_port ? json(*request.master_port) : json()},
       {"listen", request.takes_store}};
-  connection_->Tell(SeatOf(0), Type::kMeet, Dump(where));
+  connection_->Tell(SeatOf(0), Type::kMeet, DumpBody(where));
   int port = 0;
   const absl::Status status =
       Converse([&] { return port != 0; },
@@ -458,7 +443,7 @@ json RayAttempt::RunMessage(const LaunchRequest& request, int attempt,
           {"user", CurrentEnvironment()},
           {"cpus", placement.cpus.ToString()},
           {"memory_nodes", placement.memory_nodes},
-          {"bind", Name(request.supervision.bind)},
+          {"bind", ToString(request.supervision.bind)},
           {"cwd", std::filesystem::current_path(error).string()},
           {"takes_store", request.takes_store && rank == 0},
           {"address", plan.nodes.size() > 1 ? seats_[seat].address : ""}};
@@ -474,8 +459,9 @@ absl::StatusOr<std::unique_ptr<Ranks>> RayAttempt::Run(
   for (int rank = 0; rank < plan.world_size(); ++rank) {
     const RankPlacement& placement = plan.PlacementOf(rank);
     const int seat = SeatOf(rank);
-    connection_->Tell(seat, Type::kRun,
-                      Dump(RunMessage(request, attempt, plan, *port, rank)));
+    connection_->Tell(
+        seat, Type::kRun,
+        DumpBody(RunMessage(request, attempt, plan, *port, rank)));
     ranks.push_back(
         {.seat = seat,
          .node = absl::StrCat(plan.NodeOf(rank).host, " (",
