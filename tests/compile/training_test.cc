@@ -48,14 +48,6 @@ void TrainTwoRanks(const std::string& run_dir, const Arguments& more) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
 }
 
-std::vector<double> LossesOf(const std::string& run_dir) {
-  std::vector<double> losses;
-  for (const nlohmann::json& step : LinesOf(run_dir, "step")) {
-    losses.push_back(step["loss"]);
-  }
-  return losses;
-}
-
 // max|a - b| over max|b|, of the worst tensor.
 double Distance(const std::vector<nn::NamedTensor>& a,
                 const std::vector<nn::NamedTensor>& b) {

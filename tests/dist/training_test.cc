@@ -59,14 +59,6 @@ Outcome Launch(int ranks, const Arguments& arguments, const std::string& folder,
   return Process(RunfilePath("launcher/launcher"), all, folder).Wait();
 }
 
-std::vector<double> LossesOf(const std::string& run_dir) {
-  std::vector<double> losses;
-  for (const json& line : LinesOf(run_dir, "step")) {
-    losses.push_back(line["loss"].get<double>());
-  }
-  return losses;
-}
-
 // The largest relative distance of two runs' losses.
 double Distance(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());

@@ -86,6 +86,14 @@ std::vector<json> LinesOf(const std::string& run_dir, const std::string& kind) {
   return found;
 }
 
+std::vector<double> LossesOf(const std::string& run_dir) {
+  std::vector<double> losses;
+  for (const json& step : LinesOf(run_dir, "step")) {
+    losses.push_back(step["loss"]);
+  }
+  return losses;
+}
+
 json ResultOf(const std::string& run_dir) {
   return json::parse(ReadText(run_dir + "/result.json"), nullptr, false);
 }

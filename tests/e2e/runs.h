@@ -34,6 +34,9 @@ std::vector<nlohmann::json> MetricLines(const std::string& run_dir);
 std::vector<nlohmann::json> LinesOf(const std::string& run_dir,
                                     const std::string& kind);
 
+// The loss of each step that was logged.
+std::vector<double> LossesOf(const std::string& run_dir);
+
 nlohmann::json ResultOf(const std::string& run_dir);
 
 }  // namespace slipway

@@ -15,8 +15,6 @@
 namespace slipway {
 namespace {
 
-using nlohmann::json;
-
 Outcome Train(const std::vector<std::string>& flags,
               const std::string& run_dir) {
   std::vector<std::string> arguments = flags;
@@ -33,14 +31,6 @@ Outcome Train(const std::vector<std::string>& flags,
       .Wait();
 }
 
-std::vector<double> Losses(const std::string& run_dir) {
-  std::vector<double> losses;
-  for (const json& line : LinesOf(run_dir, "step")) {
-    losses.push_back(line["loss"]);
-  }
-  return losses;
-}
-
 class Training : public testing::Test {
  protected:
   void SetUp() override {
@@ -50,14 +40,14 @@ class Training : public testing::Test {
     folder_ = EmptyFolder();
     const Outcome run = Train({}, folder_ + "/subprocess");
     ASSERT_EQ(run.exit_code, 0) << run.err;
-    wanted_ = Losses(folder_ + "/subprocess");
+    wanted_ = LossesOf(folder_ + "/subprocess");
     ASSERT_EQ(wanted_.size(), 8u);
   }
 
   void ExpectTheSame(const std::vector<std::string>& flags) {
     const Outcome run = Train(flags, folder_ + "/ray");
     ASSERT_EQ(run.exit_code, 0) << run.err;
-    const std::vector<double> losses = Losses(folder_ + "/ray");
+    const std::vector<double> losses = LossesOf(folder_ + "/ray");
     ASSERT_EQ(losses.size(), wanted_.size());
     for (size_t i = 0; i < losses.size(); ++i) {
       EXPECT_NEAR(losses[i], wanted_[i], 1e-5) << i;
