@@ -232,15 +232,14 @@ TEST_F(CompilerJobTest, AddsToTheEnvironment) {
 }
 
 TEST_F(CompilerJobTest, EndsWithTheThreadThatStartedIt) {
-  pid_t pid = 0;
+  std::optional<CompilerJob> job;
   std::thread([&] {
-    auto* const job = new CompilerJob(
+    job.emplace(
         Start(Command("print(1, file=open(sys.argv[1] + '/child', 'w'))\n" +
                       std::string(kSleep))));
-    pid = job->pid();
     Read("child");
   }).join();
-  EXPECT_TRUE(GoneSoon(pid));
+  EXPECT_TRUE(GoneSoon(job->pid()));
 }
 
 // Not even what a compiler that was told of it has started is left.
