@@ -8,11 +8,11 @@
 
 #include "ATen/ops/cat.h"
 #include "c10/core/CachingDeviceAllocator.h"
-#include "trainer/loop/allocation_counter.h"
 #include "trainer/loop/available_memory.h"
 #include "trainer/loop/device.h"
 #include "trainer/loop/return_if_error.h"
 #include "trainer/loop/step.h"
+#include "trainer/nn/allocation_counter.h"
 #include "trainer/plugin/exception.h"
 
 namespace slipway::loop {
@@ -204,7 +204,7 @@ class Measuring {
   TrainingState& state_;
   const Hyperparams hyperparams_;
   data::Batch batch_;
-  std::optional<AllocationCounter> counter_;
+  std::optional<nn::AllocationCounter> counter_;
   Stepper stepper_;
   int64_t in_batch_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "trainer/loop/allocation_counter.h"
+#include "trainer/nn/allocation_counter.h"
 
 #include <algorithm>
 #include <mutex>
@@ -6,7 +6,7 @@
 #include "c10/core/Allocator.h"
 #include "c10/util/ThreadLocalDebugInfo.h"
 
-namespace slipway::loop {
+namespace slipway::nn {
 
 class AllocationCounter::Sums : public c10::MemoryReportingInfoBase {
  public:
@@ -56,4 +56,4 @@ int64_t AllocationCounter::live() const { return sums_->live(); }
 int64_t AllocationCounter::peak() const { return sums_->peak(); }
 void AllocationCounter::ResetPeak() { sums_->ResetPeak(); }
 
-}  // namespace slipway::loop
+}  // namespace slipway::nn

@@ -9,15 +9,15 @@
 // frees of what was made before do not count. Memory that kernels take without
 // an allocator of LibTorch's (scratch of oneDNN) is not seen. One at a time,
 // and none while a profiler runs.
-#ifndef SLIPWAY_TRAINER_LOOP_ALLOCATION_COUNTER_H_
-#define SLIPWAY_TRAINER_LOOP_ALLOCATION_COUNTER_H_
+#ifndef SLIPWAY_TRAINER_NN_ALLOCATION_COUNTER_H_
+#define SLIPWAY_TRAINER_NN_ALLOCATION_COUNTER_H_
 
 #include <cstdint>
 #include <memory>
 
 #include "c10/core/Device.h"
 
-namespace slipway::loop {
+namespace slipway::nn {
 
 class AllocationCounter {
  public:
@@ -39,6 +39,6 @@ class AllocationCounter {
   std::unique_ptr<Listening> listening_;
 };
 
-}  // namespace slipway::loop
+}  // namespace slipway::nn
 
-#endif  // SLIPWAY_TRAINER_LOOP_ALLOCATION_COUNTER_H_
+#endif  // SLIPWAY_TRAINER_NN_ALLOCATION_COUNTER_H_

@@ -1,11 +1,11 @@
-#include "trainer/loop/allocation_counter.h"
+#include "trainer/nn/allocation_counter.h"
 
 #include "ATen/core/Tensor.h"
 #include "ATen/ops/empty.h"
 #include "ATen/ops/ones.h"
 #include "gtest/gtest.h"
 
-namespace slipway::loop {
+namespace slipway::nn {
 namespace {
 
 constexpr int64_t kFloats = 1000;
@@ -44,4 +44,4 @@ TEST(AllocationCounter, LeavesOtherDevicesAndTimesOut) {
 }
 
 }  // namespace
-}  // namespace slipway::loop
+}  // namespace slipway::nn
