@@ -89,7 +89,7 @@ class Accuracy : public Metric {
   at::Tensor meter_ = at::zeros({2}, at::kLong);
 };
 
-class Sgd : public Optimizer {
+class Sgd : public Optimizer, public StepUpdate {
  public:
   Sgd(std::vector<ParameterGroup> groups,
       std::vector<std::vector<double>>* rates)
@@ -107,6 +107,23 @@ class Sgd : public Optimizer {
     }
     return absl::OkStatus();
   }
+  absl::StatusOr<std::vector<nn::NamedTensor>> UpdatedTensors() override {
+    return std::vector<nn::NamedTensor>();
+  }
+  absl::StatusOr<std::vector<double>> StepNumbers(
+      const StepContext& /*context*/,
+      const std::vector<double>& learning_rates) override {
+    return learning_rates;
+  }
+  void Update(const std::vector<at::Tensor>& numbers) override {
+    std::vector<double> rates;
+    for (const at::Tensor& rate : numbers) {
+      rates.push_back(rate.item().toDouble());
+    }
+    Step(rates).IgnoreError();
+  }
+  void TookStep() override {}
+
   std::vector<std::pair<std::string, OptimizerState>> State() const override {
     return {};
   }

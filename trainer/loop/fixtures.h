@@ -45,7 +45,8 @@ std::unique_ptr<Loss> PlainLoss();
 // The share of right answers, named "Accuracy".
 std::unique_ptr<Metric> PlainAccuracy();
 
-// parameter -= rate * gradient. Every step's rates go to `rates` if given.
+// parameter -= rate * gradient; a StepUpdate, too. Every step's rates go to
+// `rates` if given.
 std::unique_ptr<Optimizer> PlainSgd(
     std::vector<ParameterGroup> groups,
     std::vector<std::vector<double>>* rates = nullptr);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "trainer/loop/parameter_groups.h"
 #include "trainer/loop/return_if_error.h"
+#include "trainer/loop/whole_step.h"
 #include "trainer/plugin/components.h"
 #include "trainer/plugin/exception.h"
 
@@ -46,6 +47,7 @@ void FillState(Run& run) {
   state.steps_per_epoch =
       std::max<int64_t>(1, state.total_steps / h.max_epochs);
   state.model = run.parts.model.get();
+  state.loss_function = run.parts.loss.get();
   state.train_loader = run.parts.train_loader.get();
 }
 
@@ -215,6 +217,7 @@ absl::Status SetUpAll(Run& run, Problems& problems) {
   if (run.hyperparams().loss_spike) {
     run.spikes.emplace(*run.hyperparams().loss_spike);
   }
+  PrepareWholeStep(run.hooks(), run.hyperparams(), run.state);
   WrapContext wrap(run.state);
   return run.hooks().Run<Hook::kWrapForward>(wrap);
 }

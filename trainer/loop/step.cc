@@ -41,7 +41,7 @@ absl::Status Stepper::MicroBatch(int64_t window) {
   window_loss_.Add({.total = state_.loss.total, .items = {}}, 1);
   SLIPWAY_RETURN_IF_ERROR(CheckLoss());
   // Where others may wait in their backward pass, none is left out.
-  if (sync_ != nullptr || !state_.control.skip()) {
+  if (!TookWholeStep() && (sync_ != nullptr || !state_.control.skip())) {
     SLIPWAY_RETURN_IF_ERROR(Backward(window));
   }
   GradientContext gradients(state_);
@@ -57,26 +57,28 @@ absl::Status Stepper::Forward() {
   ScopeStack scopes(state_.scopes);
   ForwardContext before(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kBeforeForward>(before));
-  state_.prediction = RunModel();
+  SLIPWAY_RETURN_IF_ERROR(RunModel());
   OutputContext after(state_);
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterForward>(after));
-  SLIPWAY_RETURN_IF_ERROR(ComputeLoss());
+  if (state_.whole_step.done == StepPart::kNone) {
+    SLIPWAY_RETURN_IF_ERROR(ComputeLoss());
+  }
   return hooks_.Run<Hook::kAfterLoss>(after);
 }
 
-// The wrappers around the model, the last one added outermost.
-Value Stepper::RunModel() {
+// Or more than the model: see whole_step.h.
+absl::Status Stepper::RunModel() {
   const PhaseScope phase(timer_, Phase::kForward);
-  if (state_.wrappers.empty()) return state_.model->Run(state_.batch.input);
-  nn::Module::ForwardFunction run = [this](const Value& input) {
-    return state_.model->Run(input);
-  };
-  for (const nn::Module::ForwardWrapper& wrapper : state_.wrappers) {
-    run = [&wrapper, next = std::move(run)](const Value& input) {
-      return wrapper(next, input);
-    };
+  WholeStep& whole = state_.whole_step;
+  whole.done = StepPart::kNone;
+  if (whole.function) {
+    state_.learning_rates = lr_plan_.At(PlanPosition());
+    WholeStepContext context(state_);
+    SLIPWAY_RETURN_IF_ERROR(whole.function(context));
+    if (whole.done != StepPart::kNone) return absl::OkStatus();
   }
-  return run(state_.batch.input);
+  state_.prediction = state_.RunModel(state_.batch.input);
+  return absl::OkStatus();
 }
 
 absl::Status Stepper::ComputeLoss() {
@@ -159,15 +161,32 @@ absl::Status Stepper::FinishWindow() {
   if (sync_ != nullptr) SLIPWAY_RETURN_IF_ERROR(Agree());
   const PhaseScope phase(timer_, Phase::kOptimizer);
   LookForSpike();
-  SLIPWAY_RETURN_IF_ERROR(PrepareGradients());
+  SLIPWAY_RETURN_IF_ERROR(TookWholeStep() ? CheckWholeStep()
+                                          : PrepareGradients());
   if (bad_step_) guards_.undo->Undo();
   SLIPWAY_RETURN_IF_ERROR(Update());
   StepContext context(state_);
-  SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterOptimizer>(context));
+  // In a whole step, what these hooks do was done (step_update.h).
+  if (!TookWholeStep()) {
+    SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kAfterOptimizer>(context));
+  }
   SLIPWAY_RETURN_IF_ERROR(hooks_.Run<Hook::kStepEnd>(context));
   state_.micro = 0;
   FaultPoint("step");
   return absl::OkStatus();
+}
+
+bool Stepper::TookWholeStep() const {
+  return state_.whole_step.done == StepPart::kAll;
+}
+
+// A loss that is not finite is known by now: then it was the gradients.
+absl::Status Stepper::CheckWholeStep() {
+  const bool look = LooksAtAll(hyperparams_) && !state_.control.skip();
+  if (!look || state_.whole_step.taken.item().toBool()) {
+    return absl::OkStatus();
+  }
+  return NotFinite("the gradients are not finite");
 }
 
 absl::Status Stepper::PrepareGradients() {
@@ -215,7 +234,7 @@ absl::Status Stepper::Update() {
   skip_reason_ = state_.control.skip_reason();
   state_.learning_rates = lr_plan_.At(PlanPosition());
   if (take) {
-    SLIPWAY_RETURN_IF_ERROR(state_.optimizer->Step(state_.learning_rates));
+    SLIPWAY_RETURN_IF_ERROR(TakeStep());
     ++state_.step;
     if (guards_.spikes != nullptr) guards_.spikes->Add(WindowLoss());
   }
@@ -226,6 +245,12 @@ absl::Status Stepper::Update() {
   state_.step_taken = take;
   overflow_ = false;
   ++windows_;
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::TakeStep() {
+  if (!TookWholeStep()) return state_.optimizer->Step(state_.learning_rates);
+  for (StepUpdate* update : state_.whole_step.updates) update->TookStep();
   return absl::OkStatus();
 }
 

@@ -24,6 +24,10 @@
 // together, whichever of them has a reason. What a hook decides later must
 // follow from what all ranks have, as gradients are in BeforeOptimizer.
 //
+// A plugin may take a whole step in one call (plugin/whole_step.h). Hooks from
+// BeforeBackward to AfterOptimizer are not called in such a step: there are
+// none, or what they do is part of it.
+//
 // May throw c10::Error; one thread's.
 #ifndef SLIPWAY_TRAINER_LOOP_STEP_H_
 #define SLIPWAY_TRAINER_LOOP_STEP_H_
@@ -112,13 +116,16 @@ class Stepper {
 
  private:
   absl::Status Forward();
-  Value RunModel();
+  absl::Status RunModel();
   absl::Status ComputeLoss();
   absl::Status CheckLoss();
   absl::Status Backward(int64_t window);
   absl::Status PrepareGradients();
   absl::Status Clip(const std::vector<at::Tensor>& gradients);
+  bool TookWholeStep() const;
+  absl::Status CheckWholeStep();
   absl::Status Update();
+  absl::Status TakeStep();
   void BeginSync();
   bool LossIsDue() const;
   absl::Status Agree();

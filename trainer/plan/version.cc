@@ -228,6 +228,6 @@ bool VersionRange::Contains(const Version& version) const {
   return prerelease_named;
 }
 
-Version PluginApi() { return {1, 1, 0, ""}; }
+Version PluginApi() { return {1, 2, 0, ""}; }
 
 }  // namespace slipway::plan

@@ -7,6 +7,19 @@
 
 namespace slipway {
 
+Value TrainingState::RunModel(const Value& input) const {
+  if (wrappers.empty()) return model->Run(input);
+  nn::Module::ForwardFunction run = [this](const Value& x) {
+    return model->Run(x);
+  };
+  for (const nn::Module::ForwardWrapper& wrapper : wrappers) {
+    run = [&wrapper, next = std::move(run)](const Value& x) {
+      return wrapper(next, x);
+    };
+  }
+  return run(input);
+}
+
 int Context::rank() const { return state_->rank; }
 int Context::local_rank() const { return state_->local_rank; }
 int Context::world_size() const { return state_->world_size; }
@@ -70,6 +83,18 @@ nn::Module& WrapContext::model() { return *state_->model; }
 
 void WrapContext::Wrap(nn::Module::ForwardWrapper wrapper) {
   state_->wrappers.push_back(std::move(wrapper));
+}
+
+void WrapContext::SetStep(StepFunction step) {
+  state_->whole_step.function = std::move(step);
+}
+
+const std::string& WrapContext::LossBlocker() const {
+  return state_->whole_step.loss_blocker;
+}
+
+const std::string& WrapContext::StepBlocker() const {
+  return state_->whole_step.step_blocker;
 }
 
 const nn::Module& CheckpointContext::model() const { return *state_->model; }

@@ -5,6 +5,7 @@
 //   CreateModel, TransformModel                      ModelContext
 //   BuildOptimizer                                   OptimizerContext
 //   WrapForward                                      WrapContext
+//   (a step as one call: whole_step.h                WholeStepContext)
 //   BeforeLoad, AfterLoad, BeforeSave, AfterSave     CheckpointContext
 //   FitBegin, EpochBegin, EpochEnd, FitEnd           FitContext
 //   BatchFetched, StepBegin, MicroBegin              BatchContext
@@ -23,6 +24,7 @@
 #define SLIPWAY_TRAINER_PLUGIN_CONTEXT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -118,6 +120,9 @@ class OptimizerContext : public Context {
   std::vector<ParameterGroup>& groups();
 };
 
+class WholeStepContext;
+using StepFunction = std::function<absl::Status(WholeStepContext&)>;
+
 class WrapContext : public Context {
  public:
   using Context::Context;
@@ -125,6 +130,15 @@ class WrapContext : public Context {
   // Puts `wrapper` around the whole model's forward in training; the first one
   // added is the innermost.
   void Wrap(nn::Module::ForwardWrapper wrapper);
+
+  // Takes steps in the loop's place (whole_step.h); one plugin's.
+  void SetStep(StepFunction step);
+  // What would be left out if forward and loss were one call, in words; empty:
+  // nothing.
+  const std::string& LossBlocker() const;
+  // What would be left out if a whole step were one call: whose hook, which key
+  // of the recipe.
+  const std::string& StepBlocker() const;
 };
 
 class CheckpointContext : public Context {

@@ -37,6 +37,6 @@ struct SlipwayPluginDescriptor {
 
 inline constexpr uint32_t kSlipwayPluginMagic = 0x534c4950;  // "SLIP"
 inline constexpr uint16_t kSlipwayApiMajor = 1;
-inline constexpr uint16_t kSlipwayApiMinor = 1;
+inline constexpr uint16_t kSlipwayApiMinor = 2;
 
 #endif  // SLIPWAY_TRAINER_PLUGIN_ENTRY_H_

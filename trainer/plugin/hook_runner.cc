@@ -138,6 +138,14 @@ absl::Status HookRunner::LoadState(const SavedState& saved, Context& context) {
   return status.ok() ? status : Failed(*i, "LoadState", status, context);
 }
 
+std::vector<const RunningPlugin*> HookRunner::PluginsAt(Hook hook) const {
+  std::vector<const RunningPlugin*> plugins;
+  for (const Call& call : calls(hook)) {
+    plugins.push_back(&plugins_[call.plugin]);
+  }
+  return plugins;
+}
+
 Plugin* HookRunner::Find(std::string_view id) {
   const std::optional<size_t> i = Position(id);
   return i ? plugins_[*i].plugin.get() : nullptr;

@@ -89,6 +89,8 @@ class HookRunner {
   // True if any plugin declares `hook`: what only a hook would see need not be
   // computed otherwise.
   bool Has(Hook hook) const { return !calls(hook).empty(); }
+  // Those that declare it, in calling order.
+  std::vector<const RunningPlugin*> PluginsAt(Hook hook) const;
 
   // Tells every plugin that is not disabled, last first, that the run failed.
   // What goes wrong in it is reported as a warning.

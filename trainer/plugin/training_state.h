@@ -19,8 +19,25 @@
 
 #include "trainer/data/loader.h"
 #include "trainer/plugin/context.h"
+#include "trainer/plugin/step_update.h"
+#include "trainer/plugin/whole_step.h"
 
 namespace slipway {
+
+// How much of a step was done in one call.
+enum class StepPart { kNone, kForward, kAll };
+
+// A step in one call; see whole_step.h.
+struct WholeStep {
+  StepFunction function;
+  std::string loss_blocker;
+  std::string step_blocker;
+  std::vector<StepUpdate*> updates;
+  StepGuard guard = StepGuard::kLoss;
+  // Of this micro-batch.
+  StepPart done = StepPart::kNone;
+  at::Tensor taken;
+};
 
 struct TrainingState {
   // The run.
@@ -54,10 +71,12 @@ struct TrainingState {
   std::unique_ptr<Warmup> warmup;
   std::vector<std::pair<std::string, std::unique_ptr<nn::Module>>> extra_models;
   std::vector<nn::Module::ForwardWrapper> wrappers;
+  WholeStep whole_step;
   std::vector<ParameterGroup> groups;
 
   // The training.
   nn::Module* model = nullptr;
+  Loss* loss_function = nullptr;  // null if a plugin computes it
   Optimizer* optimizer = nullptr;
   data::Loader* train_loader = nullptr;
   bool loader_writable = false;
@@ -75,6 +94,9 @@ struct TrainingState {
   std::string checkpoint_path;
   std::vector<std::pair<std::string, std::vector<nn::NamedTensor>>>
       checkpoint_tensors;
+
+  // The wrappers around the model, the last one added outermost.
+  Value RunModel(const Value& input) const;
 };
 
 }  // namespace slipway

@@ -1,0 +1,7 @@
+#include "trainer/plugin/step_update.h"
+
+namespace slipway {
+
+StepUpdate::~StepUpdate() = default;
+
+}  // namespace slipway
