@@ -54,8 +54,8 @@ absl::Status Ema::AfterLoad(CheckpointContext& context) {
 }
 
 absl::Status Ema::FitBegin(FitContext& context) {
-  average_ = std::make_unique<WeightAverage>(context.model(),
-                                             context.supergradients_compat());
+  counts_batches_ = context.supergradients_compat();
+  average_ = std::make_unique<WeightAverage>(context.model(), counts_batches_);
   if (!loaded_) return absl::OkStatus();
   const absl::Status status = average_->Load(*loaded_);
   loaded_.reset();
@@ -105,6 +105,36 @@ absl::Status Ema::LoadState(int version, const PluginState& state) {
   updates_known_ = true;
   return ToStatus(problems);
 }
+
+// --- as a part of a compiled step --------------------------------------------
+
+const void* Ema::Query(std::string_view interface) {
+  return interface == kStepUpdateInterface
+             ? static_cast<const StepUpdate*>(this)
+             : nullptr;
+}
+
+absl::StatusOr<std::vector<nn::NamedTensor>> Ema::UpdatedTensors() {
+  if (counts_batches_) {
+    return absl::FailedPreconditionError(
+        "compat: supergradients, whose average moves in skipped steps, too");
+  }
+  std::vector<nn::NamedTensor> tensors = average_->Averages();
+  for (auto& [name, tensor] : tensors) name = "ema/" + name;
+  return tensors;
+}
+
+absl::StatusOr<std::vector<double>> Ema::StepNumbers(
+    const StepContext& context, const std::vector<double>& /*learning_rates*/) {
+  return std::vector<double>{1 -
+                             decay_.At(updates_ + 1, context.total_steps())};
+}
+
+void Ema::Update(const std::vector<at::Tensor>& numbers) {
+  average_->UpdateBy(numbers[0]);
+}
+
+void Ema::TookStep() { ++updates_; }
 
 }  // namespace slipway::ema
 

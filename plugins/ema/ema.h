@@ -5,13 +5,14 @@
 // and test, so that metrics and the best checkpoint are its own, and stored as
 // `ema_net` beside the raw weights. `compat: supergradients` counts batches
 // instead, averages after skipped steps too, and leaves integer buffers at
-// their first value.
+// their first value. Otherwise the average can be part of a compiled step.
 #ifndef SLIPWAY_PLUGINS_EMA_EMA_H_
 #define SLIPWAY_PLUGINS_EMA_EMA_H_
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,10 +20,11 @@
 #include "plugins/ema/decay.h"
 #include "plugins/ema/weight_average.h"
 #include "trainer/plugin/plugin.h"
+#include "trainer/plugin/step_update.h"
 
 namespace slipway::ema {
 
-class Ema : public Plugin {
+class Ema : public Plugin, public StepUpdate {
  public:
   // `config` has decay, decay_type (constant, threshold, exp) and beta.
   // INVALID_ARGUMENT lists what is wrong with it.
@@ -39,10 +41,19 @@ class Ema : public Plugin {
   absl::StatusOr<PluginState> SaveState() override;
   absl::Status LoadState(int version, const PluginState& state) override;
 
+  const void* Query(std::string_view interface) override;
+  absl::StatusOr<std::vector<nn::NamedTensor>> UpdatedTensors() override;
+  absl::StatusOr<std::vector<double>> StepNumbers(
+      const StepContext& context,
+      const std::vector<double>& learning_rates) override;
+  void Update(const std::vector<at::Tensor>& numbers) override;
+  void TookStep() override;
+
  private:
   Decay decay_;
   int64_t updates_ = 0;
   bool updates_known_ = false;              // loaded, since BeforeLoad
+  bool counts_batches_ = false;             // compat: supergradients
   std::unique_ptr<WeightAverage> average_;  // from FitBegin on
   // Loaded, but not yet the average.
   std::optional<std::vector<nn::NamedTensor>> loaded_;

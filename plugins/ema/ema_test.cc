@@ -67,6 +67,35 @@ TEST(Ema, EvaluatesByTheAverageAndTrainsByTheWeights) {
   EXPECT_EQ(run.net.weight().mean().item<double>(), 3);
 }
 
+TEST(Ema, IsTheSameAsAPartOfACompiledStep) {
+  const Decay decay = {.decay = 0.9, .type = DecayType::kExp, .beta = 2};
+  Session eager(decay);
+  Session graph(decay);
+  eager.Begin();
+  graph.Begin();
+  auto* const update = const_cast<StepUpdate*>(
+      static_cast<const StepUpdate*>(graph.ema.Query(kStepUpdateInterface)));
+  ASSERT_NE(update, nullptr);
+  for (int step = 0; step < 3; ++step) {
+    eager.Step(0, step, 2 + step);
+    graph.net.Set(2 + step, 0, 0);
+    const auto numbers = update->StepNumbers(StepContext(graph.state), {});
+    ASSERT_TRUE(numbers.ok());
+    update->Update({at::full({}, numbers->at(0), at::kFloat)});
+    update->TookStep();
+  }
+  EXPECT_FLOAT_EQ(graph.Evaluated("valid"), eager.Evaluated("valid"));
+}
+
+TEST(Ema, IsNoPartOfAGraphWhereItMovesInSkippedSteps) {
+  Session run(kHalf);
+  run.state.supergradients_compat = true;
+  run.Begin();
+  EXPECT_EQ(run.ema.UpdatedTensors().status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(run.ema.Query("slipway.step_update/99"), nullptr);
+}
+
 TEST(Ema, LeavesTheMeanOfCheckpointsAlone) {
   Session run(kHalf);
   run.Begin();

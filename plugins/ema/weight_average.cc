@@ -62,6 +62,24 @@ void WeightAverage::Update(double decay) {
   at::_foreach_lerp_(floating_averages_, floating_weights_, 1 - decay);
 }
 
+void WeightAverage::UpdateBy(const at::Tensor& share) {
+  const c10::NoGradGuard no_grad;
+  for (size_t i = 0; i < floating_averages_.size(); ++i) {
+    at::Tensor& average = floating_averages_[i];
+    average.lerp_(floating_weights_[i], share.to(average.scalar_type()));
+  }
+}
+
+std::vector<nn::NamedTensor> WeightAverage::Averages() const {
+  std::vector<nn::NamedTensor> averages;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (weights_[i].is_floating_point()) {
+      averages.emplace_back(names_[i], averages_[i]);
+    }
+  }
+  return averages;
+}
+
 std::vector<nn::NamedTensor> WeightAverage::State() const {
   std::vector<nn::NamedTensor> state;
   for (size_t i = 0; i < names_.size(); ++i) {

@@ -35,6 +35,13 @@ class WeightAverage {
   // average = decay * average + (1 - decay) * weights. May throw c10::Error.
   void Update(double decay);
 
+  // The same with `share` = 1 - decay, a scalar tensor, and of operations that
+  // a compiler takes.
+  void UpdateBy(const at::Tensor& share);
+
+  // The averages that Update writes, by the weights' names.
+  std::vector<nn::NamedTensor> Averages() const;
+
   // The whole state dict with averages in the place of weights: names and order
   // are the model's, the tensors this object's own or, for integer buffers, the
   // model's.

@@ -1,15 +1,20 @@
 #include "plugins/optim/adam.h"
 
+#include <cmath>
 #include <utility>
 
 #include "ATen/ops/_foreach_add.h"
 #include "ATen/ops/_fused_adam.h"
 #include "ATen/ops/_fused_adamw.h"
+#include "ATen/ops/maximum.h"
 
 namespace slipway::optim {
 namespace {
 
 enum Field { kStep, kExpAvg, kExpAvgSq, kMaxExpAvgSq };
+// What NumbersOf returns: lr / (1 - beta1^t), sqrt(1 - beta2^t), and what
+// decoupled decay leaves of a parameter.
+enum Number { kStepSize, kRootOfCorrection, kKept };
 
 std::vector<StateField> Fields(const AdamOptions& options) {
   std::vector<StateField> fields = {
@@ -42,6 +47,39 @@ void Adam::Update(const Work& work) {
     kernel([](auto&&... args) { at::_fused_adamw_(args...); });
   } else {
     kernel([](auto&&... args) { at::_fused_adam_(args...); });
+  }
+}
+
+std::vector<double> Adam::NumbersOf(double learning_rate, double steps,
+                                    double weight_decay) const {
+  const double t = steps + 1;
+  return {learning_rate / (1 - std::pow(options_.beta1, t)),
+          std::sqrt(1 - std::pow(options_.beta2, t)),
+          1 - learning_rate * weight_decay};
+}
+
+void Adam::UpdateByNumbers(const Work& work,
+                           const std::vector<at::Tensor>& numbers) const {
+  for (size_t i = 0; i < work.parameters.size(); ++i) {
+    at::Tensor parameter = work.parameters[i];
+    at::Tensor gradient = work.gradients[i];
+    if (work.weight_decay != 0 && options_.decoupled) {
+      parameter.mul_(numbers[kKept]);
+    } else if (work.weight_decay != 0) {
+      gradient = gradient.add(parameter, work.weight_decay);
+    }
+    at::Tensor average = work.state[kExpAvg][i];
+    at::Tensor squares = work.state[kExpAvgSq][i];
+    average.mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
+    squares.mul_(options_.beta2)
+        .addcmul_(gradient, gradient, 1 - options_.beta2);
+    if (options_.amsgrad) {
+      at::Tensor largest = work.state[kMaxExpAvgSq][i];
+      largest.copy_(at::maximum(largest, squares));
+      squares = largest;
+    }
+    const at::Tensor root = squares.sqrt().div(numbers[kRootOfCorrection]);
+    parameter.sub_(average.div(root.add(options_.eps)).mul(numbers[kStepSize]));
   }
 }
 

@@ -32,6 +32,10 @@ class Adam : public StateOptimizer {
 
  protected:
   void Update(const Work& work) override;
+  std::vector<double> NumbersOf(double learning_rate, double steps,
+                                double weight_decay) const override;
+  void UpdateByNumbers(const Work& work,
+                       const std::vector<at::Tensor>& numbers) const override;
 
  private:
   AdamOptions options_;

@@ -13,15 +13,20 @@
 #include "ATen/ops/full.h"
 #include "ATen/ops/zeros.h"
 #include "absl/status/status.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "plugins/optim/adam.h"
 #include "plugins/optim/lamb.h"
 #include "plugins/optim/reference_steps.h"
 #include "plugins/optim/rmsprop.h"
 #include "plugins/optim/sgd.h"
+#include "trainer/plugin/training_state.h"
 
 namespace slipway::optim {
 namespace {
+
+using testing::AnyOf;
+using testing::StartsWith;
 
 // An optimizer under its options, and its formula under the same.
 struct OptimizerCase {
@@ -283,6 +288,45 @@ TEST_P(EachOptimizer, LeavesParametersWithoutGradientAlone) {
   for (const auto& [name, entry] : optimizer->State()) EXPECT_EQ(name, "a");
 }
 
+TEST_P(EachOptimizer, IsTheSameAsAPartOfACompiledStep) {
+  const Net fused(kChannelsLast);
+  const auto kernels = GetParam().make(fused.Groups());
+  const Net plain(kChannelsLast);
+  const auto operations = GetParam().make(plain.Groups());
+  auto& update = dynamic_cast<StepUpdate&>(*operations);
+  if (absl::IsFailedPrecondition(update.UpdatedTensors().status())) {
+    EXPECT_THAT(GetParam().name,
+                AnyOf(StartsWith("rmsprop"), StartsWith("lamb")));
+    return;
+  }
+  Train(*kernels, fused, 0, 2);
+  Train(*operations, plain, 0, 2);
+  TrainingState state;
+  for (int step = 2; step < 5; ++step) {
+    fused.SetGradients(step);
+    plain.SetGradients(step);
+    ASSERT_TRUE(kernels->Step({RateOf(step)}).ok());
+    const auto numbers = update.StepNumbers(StepContext(state), {RateOf(step)});
+    ASSERT_TRUE(numbers.ok()) << numbers.status();
+    std::vector<at::Tensor> scalars;
+    for (const double number : *numbers) {
+      scalars.push_back(at::full({}, number, at::kFloat));
+    }
+    update.Update(scalars);
+    update.TookStep();
+    ExpectNear(plain.values(), fused.values(), step);
+  }
+  const auto expected = kernels->State();
+  const auto found = operations->State();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    for (size_t k = 0; k < expected[i].second.size(); ++k) {
+      EXPECT_TRUE(found[i].second[k].second.allclose(
+          expected[i].second[k].second, 1e-5, 1e-6))
+          << expected[i].first << " " << expected[i].second[k].first;
+    }
+  }
+}
+
 // --- What all have in common -------------------------------------------------
 
 TEST(StateOptimizer, StartsAParameterWithItsFirstGradient) {
@@ -314,6 +358,34 @@ TEST(StateOptimizer, UsesEachGroupsRateAndWeightDecay) {
   EXPECT_NEAR(net.values()[1][3],
               before[1][3] - 0.01 * (gradients[1][3] + 0.5 * before[1][3]),
               1e-6);
+}
+
+TEST(StateOptimizer, IsNoPartOfAGraphBeforeItsStateIsThere) {
+  const Net net({"", AsIs, AsIs});
+  Sgd with_momentum(net.Groups(), {});
+  EXPECT_TRUE(absl::IsUnavailable(with_momentum.UpdatedTensors().status()));
+  Sgd without(net.Groups(), {.momentum = 0});
+  EXPECT_TRUE(without.UpdatedTensors().ok());
+  net.SetGradients(0);
+  ASSERT_TRUE(with_momentum.Step({0.1}).ok());
+  const auto tensors = with_momentum.UpdatedTensors();
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  ASSERT_EQ(tensors->size(), 2);
+  EXPECT_EQ((*tensors)[0].first, "momentum_buffer/a");
+}
+
+TEST(StateOptimizer, IsNoPartOfAGraphWhereParametersDifferInTheirSteps) {
+  const Net net({"", AsIs, AsIs});
+  Adam optimizer(net.Groups(), {});
+  net.SetGradients(0);
+  net.b.mutable_grad().reset();
+  ASSERT_TRUE(optimizer.Step({0.1}).ok());
+  net.SetGradients(1);
+  ASSERT_TRUE(optimizer.Step({0.1}).ok());
+  TrainingState state;
+  EXPECT_EQ(optimizer.StepNumbers(StepContext(state), {0.1}).status(),
+            absl::FailedPreconditionError(
+                "parameter \"b\" has taken 1 steps, others of its group 2"));
 }
 
 TEST(StateOptimizer, RefusesAnotherNumberOfRates) {

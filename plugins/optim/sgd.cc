@@ -26,4 +26,24 @@ void Sgd::Update(const Work& work) {
                   options_.nesterov, /*maximize=*/false, work.first_step);
 }
 
+std::vector<double> Sgd::NumbersOf(double learning_rate, double steps,
+                                   double weight_decay) const {
+  return {learning_rate};
+}
+
+void Sgd::UpdateByNumbers(const Work& work,
+                          const std::vector<at::Tensor>& numbers) const {
+  for (size_t i = 0; i < work.parameters.size(); ++i) {
+    at::Tensor parameter = work.parameters[i];
+    at::Tensor step = work.gradients[i];
+    if (work.weight_decay != 0) step = step.add(parameter, work.weight_decay);
+    if (!work.state.empty()) {
+      at::Tensor buffer = work.state[0][i];
+      buffer.mul_(options_.momentum).add_(step, 1 - options_.dampening);
+      step = options_.nesterov ? step.add(buffer, options_.momentum) : buffer;
+    }
+    parameter.sub_(step.mul(numbers[0]));
+  }
+}
+
 }  // namespace slipway::optim

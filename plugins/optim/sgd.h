@@ -27,6 +27,10 @@ class Sgd : public StateOptimizer {
 
  protected:
   void Update(const Work& work) override;
+  std::vector<double> NumbersOf(double learning_rate, double steps,
+                                double weight_decay) const override;
+  void UpdateByNumbers(const Work& work,
+                       const std::vector<at::Tensor>& numbers) const override;
 
  private:
   SgdOptions options_;

@@ -1,11 +1,15 @@
 #include "plugins/optim/state_optimizer.h"
 
+#include <optional>
+
+#include "ATen/ops/_foreach_add.h"
 #include "ATen/ops/empty_like.h"
 #include "ATen/ops/full.h"
 #include "ATen/ops/full_like.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/core/GradMode.h"
+#include "c10/util/Exception.h"
 
 namespace slipway::optim {
 namespace {
@@ -94,12 +98,16 @@ absl::Status StateOptimizer::Step(const std::vector<double>& learning_rates) {
   return absl::OkStatus();
 }
 
+double StateOptimizer::WeightDecayOf(size_t group) const {
+  const double own = groups_[group].weight_decay;
+  return own < 0 ? weight_decay_ : own;
+}
+
 absl::Status StateOptimizer::CollectGroup(size_t group, double learning_rate,
                                           std::vector<Work>& step) {
-  const double own_decay = groups_[group].weight_decay;
   Work going;
   going.learning_rate = learning_rate;
-  going.weight_decay = own_decay < 0 ? weight_decay_ : own_decay;
+  going.weight_decay = WeightDecayOf(group);
   going.state.resize(fields_.size());
   Work first = going;
   first.first_step = true;
@@ -163,6 +171,92 @@ std::vector<std::pair<std::string, OptimizerState>> StateOptimizer::State()
     }
   }
   return all;
+}
+
+// --- as a part of a compiled step --------------------------------------------
+
+absl::StatusOr<std::vector<nn::NamedTensor>> StateOptimizer::UpdatedTensors() {
+  if (NumbersOf(1, 1, 0).empty()) {
+    return absl::FailedPreconditionError(
+        "this optimizer is written for its kernels only");
+  }
+  std::vector<nn::NamedTensor> tensors;
+  bool has_state = false;
+  for (const std::vector<Slot>& slots : slots_) {
+    for (const Slot& slot : slots) {
+      has_state |= !slot.state.empty();
+      for (size_t i = 0; i < slot.state.size(); ++i) {
+        if (fields_[i].kind != StateField::Kind::kLikeParameter) continue;
+        tensors.emplace_back(absl::StrCat(fields_[i].name, "/", slot.name),
+                             slot.state[i]);
+      }
+    }
+  }
+  if (!fields_.empty() && !has_state) {
+    return absl::UnavailableError(
+        "the optimizer's state appears in its first step");
+  }
+  return tensors;
+}
+
+absl::StatusOr<double> StateOptimizer::StepsOf(size_t group) const {
+  const StateField* const count = FindField(fields_, "step");
+  if (count == nullptr) return 0;
+  const size_t field = count - fields_.data();
+  std::optional<double> steps;
+  for (const Slot& slot : slots_[group]) {
+    if (slot.state.empty()) continue;
+    const double own = slot.state[field].item().toDouble();
+    if (steps && *steps != own) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("parameter \"", slot.name, "\" has taken ", own,
+                       " steps, others of its group ", *steps));
+    }
+    steps = own;
+  }
+  return steps.value_or(0);
+}
+
+absl::StatusOr<std::vector<double>> StateOptimizer::StepNumbers(
+    const StepContext& context, const std::vector<double>& learning_rates) {
+  std::vector<double> numbers;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const absl::StatusOr<double> steps = StepsOf(i);
+    if (!steps.ok()) return steps.status();
+    for (const double number :
+         NumbersOf(learning_rates[i], *steps, WeightDecayOf(i))) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+void StateOptimizer::Update(const std::vector<at::Tensor>& numbers) {
+  const c10::NoGradGuard no_grad;
+  const size_t each = numbers.size() / groups_.size();
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    std::vector<Work> group;
+    const absl::Status status = CollectGroup(i, 0, group);
+    TORCH_CHECK(status.ok(), status.message());
+    const auto first = numbers.begin() + static_cast<int64_t>(i * each);
+    const std::vector<at::Tensor> own(first,
+                                      first + static_cast<int64_t>(each));
+    for (const Work& work : group) UpdateByNumbers(work, own);
+  }
+}
+
+void StateOptimizer::TookStep() {
+  const StateField* const count = FindField(fields_, "step");
+  if (count == nullptr) return;
+  std::vector<at::Tensor> steps;
+  for (const std::vector<Slot>& slots : slots_) {
+    for (const Slot& slot : slots) {
+      if (!slot.state.empty()) {
+        steps.push_back(slot.state[count - fields_.data()]);
+      }
+    }
+  }
+  if (!steps.empty()) at::_foreach_add_(steps, 1);
 }
 
 absl::Status StateOptimizer::LoadState(

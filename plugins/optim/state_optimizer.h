@@ -17,6 +17,10 @@
 // Step() sees to that: it copies gradients that are expanded, of another layout
 // or of another type, and lays state out anew where a parameter's layout has
 // changed since. State appears with a parameter's first gradient.
+//
+// Where an optimizer overrides NumbersOf and UpdateByNumbers, too, it can be
+// part of a compiled step (trainer/plugin/step_update.h): a compiler knows no
+// fused kernels, and makes one of plain operations.
 #ifndef SLIPWAY_PLUGINS_OPTIM_STATE_OPTIMIZER_H_
 #define SLIPWAY_PLUGINS_OPTIM_STATE_OPTIMIZER_H_
 
@@ -27,7 +31,9 @@
 #include "ATen/core/Tensor.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/plugin/context.h"
 #include "trainer/plugin/optimizer.h"
+#include "trainer/plugin/step_update.h"
 
 namespace slipway::optim {
 
@@ -43,7 +49,7 @@ struct StateField {
   double initial = 0;
 };
 
-class StateOptimizer : public Optimizer {
+class StateOptimizer : public Optimizer, public StepUpdate {
  public:
   // `weight_decay` is that of groups which set none.
   StateOptimizer(std::vector<ParameterGroup> groups,
@@ -56,6 +62,13 @@ class StateOptimizer : public Optimizer {
   // A parameter without an entry starts afresh.
   absl::Status LoadState(
       const std::vector<std::pair<std::string, OptimizerState>>& state) final;
+
+  absl::StatusOr<std::vector<nn::NamedTensor>> UpdatedTensors() final;
+  absl::StatusOr<std::vector<double>> StepNumbers(
+      const StepContext& context,
+      const std::vector<double>& learning_rates) final;
+  void Update(const std::vector<at::Tensor>& numbers) final;
+  void TookStep() final;
 
  protected:
   // Parameters of one group that have gradients; the lists are parallel.
@@ -75,6 +88,16 @@ class StateOptimizer : public Optimizer {
   // Takes the step of these parameters; gradients are recorded nowhere.
   virtual void Update(const Work& work) = 0;
 
+  // What differs from step to step: of a group with this rate, whose parameters
+  // have taken `steps` steps before. Empty: not to be compiled.
+  virtual std::vector<double> NumbersOf(double learning_rate, double steps,
+                                        double weight_decay) const {
+    return {};
+  }
+  // Update, in plain operations and with those numbers in the rate's place.
+  virtual void UpdateByNumbers(const Work& work,
+                               const std::vector<at::Tensor>& numbers) const {}
+
  private:
   // One parameter, with a tensor per field or, before its first step, none.
   struct Slot {
@@ -83,6 +106,10 @@ class StateOptimizer : public Optimizer {
     std::vector<at::Tensor> state;
   };
 
+  double WeightDecayOf(size_t group) const;
+  // How many steps the group's parameters have taken; 0 where nothing counts
+  // them. FAILED_PRECONDITION if some have taken more than others.
+  absl::StatusOr<double> StepsOf(size_t group) const;
   absl::Status CollectGroup(size_t group, double learning_rate,
                             std::vector<Work>& step);
   void PrepareState(Slot& slot) const;
