@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "ATen/core/grad_mode.h"
-#include "ATen/record_function.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "plugins/compile/no_autocast.h"
 #include "plugins/compile/preserve.h"
+#include "torch/csrc/autograd/autograd.h"
 #include "torch/csrc/jit/api/module.h"
-#include "torch/csrc/jit/frontend/tracer.h"
 #include "torch/csrc/jit/ir/ir.h"
-#include "torch/csrc/jit/passes/canonicalize.h"
-#include "torch/csrc/jit/passes/dead_code_elimination.h"
 #include "trainer/checkpoint/dtype_names.h"
 #include "trainer/plan/sha256.h"
 #include "trainer/plugin/exception.h"
@@ -22,42 +20,10 @@ namespace slipway::compile {
 namespace {
 
 namespace jit = torch::jit;
+using at::Tensor;
 using nlohmann::ordered_json;
 
-// Counts, in this thread, operations whose result a host program could branch
-// on. The C++ tracer records none of that, and warns of nothing.
-class HostReads {
- public:
-  HostReads() {
-    count_ = 0;
-    handle_ = at::addThreadLocalCallback(
-        at::RecordFunctionCallback(&Look).scopes({at::RecordScope::FUNCTION}));
-  }
-  ~HostReads() { at::removeCallback(handle_); }
-  int count() const { return count_; }
-
- private:
-  static std::unique_ptr<at::ObserverContext> Look(
-      const at::RecordFunction& function) {
-    const std::string_view name = function.name();
-    count_ += name == "aten::_local_scalar_dense" || name == "aten::nonzero" ||
-              name == "aten::equal" || name == "aten::is_nonzero";
-    return nullptr;
-  }
-
-  static thread_local int count_;
-  at::CallbackHandle handle_;
-};
-
-thread_local int HostReads::count_ = 0;
-
-jit::Stack ToStack(const std::vector<at::Tensor>& tensors) {
-  jit::Stack stack;
-  for (const at::Tensor& tensor : tensors) stack.emplace_back(tensor);
-  return stack;
-}
-
-bool IsReduced(const at::Tensor& tensor) {
+bool IsReduced(const Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 ||
          tensor.scalar_type() == at::kHalf;
 }
@@ -77,29 +43,95 @@ bool HasReduced(const jit::Graph& graph) {
 }
 
 // Runs forward under the tracer.
-std::shared_ptr<jit::Graph> Trace(const nn::Module::ForwardFunction& forward,
+absl::StatusOr<GraphPointer> TraceForward(
+    const nn::Module::ForwardFunction& forward, const Inputs& inputs,
+    const Value& batch, Value& output) {
+  return Trace(inputs.tensors(), [&](const std::vector<Tensor>& tensors) {
+    const auto first = tensors.begin() + inputs.state_size();
+    output = forward(batch.Unflatten({first, tensors.end()}));
+    return output.Flatten();
+  });
+}
+
+// The loss's gradients, undefined for parameters that it does not depend on.
+std::vector<Tensor> GradientsOf(const StepFunctions& step,
+                                const std::vector<Tensor>& parameters,
+                                const Value& batch) {
+  const at::AutoGradMode with_gradients(true);
+  const Tensor loss = step.forward(batch).Flatten().at(0);
+  const NoAutocast no_autocast;
+  return torch::autograd::grad({loss}, parameters, /*grad_outputs=*/{},
+                               /*retain_graph=*/std::nullopt,
+                               /*create_graph=*/false, /*allow_unused=*/true);
+}
+
+// Finds which parameters have gradients, and what those are on this batch.
+std::vector<Tensor> Differentiate(const StepFunctions& step,
                                   const Inputs& inputs, const Value& batch,
-                                  Value& output) {
-  const auto traced = [&](jit::Stack stack) {
-    const size_t first = inputs.state_size();
-    std::vector<at::Tensor> tensors;
-    for (size_t i = first; i < stack.size(); ++i) {
-      tensors.push_back(stack[i].toTensor());
+                                  CapturedUpdate& update) {
+  std::vector<Tensor> parameters;
+  std::vector<int64_t> positions;
+  for (size_t i = 0; i < inputs.parameter_count(); ++i) {
+    if (!inputs.tensors()[i].requires_grad()) continue;
+    parameters.push_back(inputs.tensors()[i]);
+    positions.push_back(static_cast<int64_t>(i));
+  }
+  const std::vector<Tensor> all = GradientsOf(step, parameters, batch);
+  std::vector<Tensor> gradients;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].defined()) continue;
+    gradients.push_back(all[i]);
+    update.differentiated.push_back(positions[i]);
+  }
+  return gradients;
+}
+
+// Runs the update under the tracer, with the gradients as further inputs.
+absl::StatusOr<GraphPointer> TraceUpdate(const StepFunctions& step,
+                                         const Inputs& inputs,
+                                         const std::vector<Tensor>& gradients,
+                                         const CapturedUpdate& update) {
+  std::vector<Tensor> all = inputs.tensors();
+  all.insert(all.end(), gradients.begin(), gradients.end());
+  const size_t first = inputs.tensors().size();
+  const NoAutocast no_autocast;
+  return Trace(all, [&](const std::vector<Tensor>& tensors) {
+    for (size_t i = 0; i < update.differentiated.size(); ++i) {
+      Tensor parameter = tensors[update.differentiated[i]];
+      parameter.mutable_grad() = tensors[first + i];
     }
-    output = forward(batch.Unflatten(tensors));
-    return ToStack(output.Flatten());
-  };
-  const at::NoGradGuard no_gradients;
-  auto [state, outputs] = jit::tracer::trace(
-      ToStack(inputs.tensors()), traced, [](const at::Tensor&) { return ""; },
-      /*strict=*/true, /*force_outplace=*/false);
-  jit::EliminateDeadCode(state->graph->block());
-  return jit::Canonicalize(state->graph, /*keep_unique_names=*/false);
+    const Tensor& numbers = tensors[inputs.state_size() - 1];
+    std::vector<Tensor> scalars;
+    for (int64_t i = 0; i < numbers.size(0); ++i) {
+      scalars.push_back(numbers.select(0, i));
+    }
+    step.update(scalars);
+    for (const int64_t i : update.differentiated) {
+      Tensor parameter = tensors[i];
+      parameter.mutable_grad() = Tensor();
+    }
+    return std::vector<Tensor>{numbers};
+  });
+}
+
+// What the update may write: parameters with a gradient, and all that is
+// neither a model's tensor nor the numbers.
+void ListUpdated(const Inputs& inputs, CapturedUpdate& update) {
+  update.updated = update.differentiated;
+  const size_t first = inputs.parameter_count() + inputs.buffer_count();
+  for (size_t i = first; i + 1 < inputs.state_size(); ++i) {
+    update.updated.push_back(static_cast<int64_t>(i));
+  }
 }
 
 std::string HashOf(const Capture& capture) {
   std::ostringstream text;
   capture.graph->print(text, /*print_source_locations=*/false);
+  if (capture.update.graph != nullptr) {
+    capture.update.graph->print(text, /*print_source_locations=*/false);
+    text << at::IntArrayRef(capture.update.differentiated)
+         << static_cast<int>(capture.update.guard);
+  }
   for (const TensorType& type : capture.types) {
     text << at::IntArrayRef(type.sizes) << at::IntArrayRef(type.strides)
          << type.dtype << type.device << type.requires_grad << "\n";
@@ -107,20 +139,37 @@ std::string HashOf(const Capture& capture) {
   return plan::Sha256(text.str());
 }
 
-absl::Status Check(const Value& output, int host_reads) {
-  if (host_reads > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the model reads ", host_reads,
-        " tensor value(s) on the host (item(), nonzero(), equal()): a graph "
-        "would freeze what it decides by them"));
+const char* NameOf(StepGuard guard) {
+  switch (guard) {
+    case StepGuard::kNone:
+      return "none";
+    case StepGuard::kLoss:
+      return "loss";
+    case StepGuard::kGradients:
+      break;
   }
-  if (output.Flatten().empty()) {
+  return "gradients";
+}
+
+// Fills in what the graphs and the inputs tell.
+absl::Status Describe(const Inputs& inputs, Capture& capture) {
+  if (capture.output.Flatten().empty()) {
     return absl::FailedPreconditionError("the model returns no tensor");
   }
+  capture.names = inputs.names();
+  capture.types = TypesOf(inputs.tensors());
+  capture.parameters = inputs.parameter_count();
+  capture.buffers = inputs.buffer_count();
+  capture.state = inputs.state_size();
+  capture.reduced_precision = HasReduced(*capture.graph);
+  for (const Tensor& tensor : inputs.tensors()) {
+    capture.reduced_precision |= IsReduced(tensor);
+  }
+  capture.hash = HashOf(capture);
   return absl::OkStatus();
 }
 
-ordered_json Describe(const Capture& capture, const CaptureOptions& options) {
+ordered_json ToJson(const Capture& capture, const CaptureOptions& options) {
   ordered_json inputs = ordered_json::array();
   for (size_t i = 0; i < capture.types.size(); ++i) {
     const TensorType& type = capture.types[i];
@@ -131,13 +180,19 @@ ordered_json Describe(const Capture& capture, const CaptureOptions& options) {
                       {"device", type.device.str()},
                       {"requires_grad", type.requires_grad}});
   }
-  return {{"schema", 1},
-          {"parameters", capture.parameters},
-          {"buffers", capture.buffers},
-          {"data", capture.types.size() - capture.parameters - capture.buffers},
-          {"differentiate", options.differentiate},
-          {"dynamic", options.dynamic_batch},
-          {"inputs", inputs}};
+  ordered_json json = {{"schema", 1},
+                       {"parameters", capture.parameters},
+                       {"buffers", capture.buffers},
+                       {"state", capture.state},
+                       {"differentiate", options.differentiate},
+                       {"dynamic", options.dynamic_batch},
+                       {"inputs", inputs}};
+  if (capture.update.graph != nullptr) {
+    json["update"] = {{"differentiated", capture.update.differentiated},
+                      {"updated", capture.update.updated},
+                      {"guard", NameOf(capture.update.guard)}};
+  }
+  return json;
 }
 
 // A method returns one value.
@@ -166,21 +221,38 @@ absl::StatusOr<Capture> CaptureForward(
     const nn::Module::ForwardFunction& forward, const Inputs& inputs,
     const Value& batch) {
   return Guarded([&]() -> absl::StatusOr<Capture> {
-    const Preserve preserve(inputs.buffers());
-    const HostReads reads;
+    const Preserve preserve(inputs.written());
+    const NoAutocastCache every_cast_anew;
     Capture capture;
-    capture.graph = Trace(forward, inputs, batch, capture.output);
-    const absl::Status status = Check(capture.output, reads.count());
+    absl::StatusOr<GraphPointer> graph =
+        TraceForward(forward, inputs, batch, capture.output);
+    if (!graph.ok()) return graph.status();
+    capture.graph = *std::move(graph);
+    const absl::Status status = Describe(inputs, capture);
     if (!status.ok()) return status;
-    capture.names = inputs.names();
-    capture.types = TypesOf(inputs.tensors());
-    capture.parameters = inputs.parameter_count();
-    capture.buffers = inputs.buffer_count();
-    capture.reduced_precision = HasReduced(*capture.graph);
-    for (const at::Tensor& tensor : inputs.tensors()) {
-      capture.reduced_precision |= IsReduced(tensor);
-    }
-    capture.hash = HashOf(capture);
+    return capture;
+  });
+}
+
+absl::StatusOr<Capture> CaptureStep(const StepFunctions& step,
+                                    const Inputs& inputs, const Value& batch) {
+  return Guarded([&]() -> absl::StatusOr<Capture> {
+    const Preserve preserve(inputs.written());
+    const NoAutocastCache every_cast_anew;
+    Capture capture;
+    capture.update.guard = step.guard;
+    const std::vector<Tensor> gradients =
+        Differentiate(step, inputs, batch, capture.update);
+    ListUpdated(inputs, capture.update);
+    absl::StatusOr<GraphPointer> graph =
+        TraceForward(step.forward, inputs, batch, capture.output);
+    if (!graph.ok()) return graph.status();
+    capture.graph = *std::move(graph);
+    graph = TraceUpdate(step, inputs, gradients, capture.update);
+    if (!graph.ok()) return graph.status();
+    capture.update.graph = *std::move(graph);
+    const absl::Status status = Describe(inputs, capture);
+    if (!status.ok()) return status;
     return capture;
   });
 }
@@ -189,8 +261,11 @@ absl::Status WriteCapture(const Capture& capture, const CaptureOptions& options,
                           const std::string& folder) {
   return Guarded([&]() -> absl::Status {
     SaveGraph(*capture.graph, folder + "/graph.pt");
+    if (capture.update.graph != nullptr) {
+      SaveGraph(*capture.update.graph, folder + "/update.pt");
+    }
     std::ofstream json(folder + "/graph.json");
-    json << Describe(capture, options).dump(2) << "\n";
+    json << ToJson(capture, options).dump(2) << "\n";
     json.close();
     return json ? absl::OkStatus()
                 : absl::UnavailableError(

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ATen/autocast_mode.h"
 #include "ATen/ops/randn.h"
 #include "ATen/ops/relu.h"
 #include "gmock/gmock.h"
@@ -99,6 +100,85 @@ TEST(CaptureForward, TurnsWhatForwardThrowsIntoAnError) {
   EXPECT_FALSE(CaptureOf(*net, Value(at::randn({4, 5, 8, 8}))).ok());
 }
 
+// Autocast remembers what it has cast, and a trace casts without gradients.
+TEST(CaptureForward, LeavesAutocastsMemoryAlone) {
+  const std::unique_ptr<nn::Module> net = TestNet();
+  const Value batch = Images();
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  at::autocast::increment_nesting();
+  ASSERT_TRUE(CaptureOf(*net, batch).ok());
+  const at::Tensor loss = net->Run(batch).tensor().sum();
+  at::autocast::decrement_nesting();
+  at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  loss.backward();
+  for (const auto& [name, parameter] : net->NamedParameters()) {
+    EXPECT_TRUE(parameter.grad().defined()) << name;
+  }
+}
+
+// --- a whole step ------------------------------------------------------------
+
+// Sum of outputs as the loss; parameters follow their gradients.
+StepFunctions PlainStep(nn::Module& net) {
+  const auto forward = [&net](const Value& batch) {
+    const Value output = net.Run(batch);
+    return Value(Value::Map{{"loss", Value(output.tensor().sum())},
+                            {"prediction", Value(output.tensor().detach())}});
+  };
+  const auto update = [&net](const std::vector<at::Tensor>& numbers) {
+    for (auto& [name, parameter] : net.NamedParameters()) {
+      if (!parameter.grad().defined()) continue;
+      parameter.sub_(parameter.grad().mul(numbers[0]));
+    }
+  };
+  return {.forward = forward, .update = update};
+}
+
+TEST(CaptureStep, HasForwardAndUpdateAndLeavesNoTrace) {
+  const std::unique_ptr<nn::Module> net = TestNet(0.5);
+  net->NamedParameters()[0].second.set_requires_grad(false);
+  const std::vector<nn::NamedTensor> tensors = net->StateDict();
+  std::vector<at::Tensor> before;
+  for (const auto& [name, tensor] : tensors) {
+    before.push_back(tensor.detach().clone());
+  }
+  const at::Tensor extra = at::randn({2});
+  const Value batch = Images();
+  const Inputs inputs(*net, {{"momentum/extra", extra}}, at::randn({1}), batch);
+  const absl::StatusOr<Capture> capture =
+      CaptureStep(PlainStep(*net), inputs, batch);
+  ASSERT_TRUE(capture.ok()) << capture.status();
+  // The frozen parameter has no gradient, and is not written.
+  const size_t parameters = net->NamedParameters().size();
+  EXPECT_EQ(capture->update.differentiated.size(), parameters - 1);
+  EXPECT_EQ(capture->update.differentiated[0], 1);
+  EXPECT_EQ(capture->update.updated.back(),
+            static_cast<int64_t>(inputs.state_size()) - 2);
+  EXPECT_EQ(capture->update.graph->inputs().size(),
+            inputs.tensors().size() + parameters - 1);
+  EXPECT_NE(capture->update.graph->toString().find("sub_"), std::string::npos);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_TRUE(tensors[i].second.equal(before[i])) << tensors[i].first;
+    EXPECT_FALSE(tensors[i].second.grad().defined()) << tensors[i].first;
+  }
+}
+
+TEST(CaptureStep, IsAnotherGraphWithAnotherGuard) {
+  const std::unique_ptr<nn::Module> net = TestNet();
+  const Value batch = Images();
+  const Inputs inputs(*net, {}, at::randn({1}), batch);
+  StepFunctions step = PlainStep(*net);
+  const absl::StatusOr<Capture> one = CaptureStep(step, inputs, batch);
+  const absl::StatusOr<Capture> same = CaptureStep(step, inputs, batch);
+  step.guard = StepGuard::kGradients;
+  const absl::StatusOr<Capture> other = CaptureStep(step, inputs, batch);
+  ASSERT_TRUE(one.ok() && same.ok() && other.ok());
+  EXPECT_EQ(one->hash, same->hash);
+  EXPECT_NE(one->hash, other->hash);
+}
+
 TEST(WriteCapture, DescribesTheInputs) {
   const std::string folder = testing::TempDir() + "/capture";
   std::filesystem::create_directories(folder);
@@ -113,7 +193,7 @@ TEST(WriteCapture, DescribesTheInputs) {
   const nlohmann::json json = nlohmann::json::parse(file);
   EXPECT_EQ(json["differentiate"], false);
   EXPECT_EQ(json["dynamic"], true);
-  EXPECT_EQ(json["data"], 1);
+  EXPECT_EQ(json["state"], capture->types.size() - 1);
   ASSERT_EQ(json["inputs"].size(), capture->types.size());
   EXPECT_EQ(json["inputs"][0]["name"], "0.weight");
   EXPECT_EQ(json["inputs"][0]["size"], (std::vector<int>{8, 3, 3, 3}));

@@ -35,10 +35,14 @@ std::vector<std::string> ArgumentsOf(const CompilationRequest& request) {
           absl::StrCat("--torch_version=", kLibtorchVersion)};
 }
 
+// Of the packages that this can load.
+constexpr char kFormat[] = "3";
+
 // All that the package depends on.
 std::string KeyOf(const Capture& capture, const CompilationRequest& request) {
   return plan::Sha256(
-      absl::StrJoin({capture.hash, absl::StrJoin(ArgumentsOf(request), "\n"),
+      absl::StrJoin({std::string(kFormat), capture.hash,
+                     absl::StrJoin(ArgumentsOf(request), "\n"),
                      absl::StrCat(request.capture.differentiate,
                                   request.capture.dynamic_batch),
                      plan::DetectEnvironment().cpu_isa},

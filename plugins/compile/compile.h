@@ -1,13 +1,15 @@
-// The plugin compile: the model's forward and backward as compiled code, where
-// that is right and faster.
+// The plugin compile: training steps as compiled code, where that is right and
+// faster.
 //
-// The model is captured at the first batch and compiled by a process of its own
-// while training goes on eagerly. When the code is there it is compared with
-// the model, timed against it, and takes its place between two batches. Train
-// and evaluation mode have graphs of their own. What was chosen is in the log
-// (compile_ready, compile_fallback), in result.json and in checkpoints: a
-// resumed training waits for the same code. Whatever fails, training goes on
-// eagerly with one warning, unless `required` makes it an error.
+// What is compiled is the whole step where nothing else has to happen in it, or
+// the model's forward and backward (`scope`). It is captured at the first batch
+// and compiled by a process of its own while training goes on eagerly. When the
+// code is there it is compared with eager, timed against it, and takes its
+// place between two batches. Evaluation has a graph of its own. What was chosen
+// is in the log (compile_ready, compile_fallback), in result.json and in
+// checkpoints: a resumed training waits for the same code. Whatever fails,
+// training goes on eagerly with one warning, unless `required` makes it an
+// error.
 //
 // Several ranks wait for the compiler and swap in the first step, all to what
 // rank 0 found fastest.
@@ -16,14 +18,16 @@
 
 #include <memory>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "plugins/compile/compiled_forward.h"
+#include "plugins/compile/compiled_step.h"
 #include "plugins/compile/options.h"
 #include "plugins/compile/peers.h"
 #include "trainer/plugin/plugin.h"
+#include "trainer/plugin/whole_step.h"
 
 namespace slipway::compile {
 
@@ -46,16 +50,23 @@ class Compile : public Plugin {
   absl::Status LoadState(int version, const PluginState& state) override;
 
  private:
+  absl::Status ChooseScope(WrapContext& context);
   Value RunTraining(const nn::Module::ForwardFunction& next,
                     const Value& batch);
-  absl::Status Tell(Context& context, CompiledForward& forward);
-  absl::Status Warn(Context& context, const Outcome& outcome);
+  absl::Status RunStep(WholeStepContext& context);
+  absl::Status TellTraining(Context& context, std::vector<Outcome> outcomes);
+  absl::Status Tell(Context& context, Outcome outcome);
 
   Options options_;
   nn::Module* model_ = nullptr;
   std::optional<Peers> peers_;
+  // What is in use, once the training has begun: step_, or else train_.
+  bool whole_step_ = false;
+  bool with_loss_ = false;
+  GraphSetup step_setup_;
   GraphSetup train_setup_;
   GraphSetup valid_setup_;
+  std::optional<CompiledStep> step_;
   std::optional<CompiledForward> train_;
   std::optional<CompiledForward> valid_;
   // Of the first training graph.

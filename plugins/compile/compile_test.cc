@@ -22,6 +22,7 @@ using testing::SizeIs;
 struct Session {
   explicit Session(Options options) {
     options.wait = true;
+    if (options.scope == "auto") state.whole_step.step_blocker = "a test";
     options.cache_dir = testing::TempDir() + "/cache";
     options.program = testing::TempDir() + "/nothing.py";
     std::ofstream(options.program) << "raise SystemExit(3)\n";
@@ -150,11 +151,54 @@ TEST(Compile, RefusesAStateThatIsNone) {
   EXPECT_FALSE(run.plugin->LoadState(1, state).ok());
 }
 
-TEST(ReadOptions, SaysThatTheStepIsNotThereYet) {
-  Node config = Node::Map();
-  config.Set("scope", Node::String("step"));
-  EXPECT_THAT(ReadOptions(config).status().message(),
-              HasSubstr("scope: step is not there yet"));
+// --- scopes ------------------------------------------------------------------
+
+Problems NotesOf(const Session& run, const std::string& text) {
+  Problems notes;
+  for (const Problem& problem : run.problems) {
+    if (problem.message.find(text) != std::string::npos) {
+      notes.push_back(problem);
+    }
+  }
+  return notes;
+}
+
+TEST(Compile, TakesTheWholeStepWhereNothingStandsBetween) {
+  Session run({});
+  run.state.whole_step.step_blocker = "";
+  run.Begin();
+  EXPECT_TRUE(run.state.whole_step.function);
+  EXPECT_THAT(NotesOf(run, "the whole step is compiled"), SizeIs(1));
+}
+
+TEST(Compile, TakesTheModelWhereSomethingDoesAndSaysWhat) {
+  Session run({});
+  run.state.whole_step.step_blocker = "the hook AfterLoss of com.acme.noise";
+  run.Begin();
+  EXPECT_FALSE(run.state.whole_step.function);
+  const Problems notes = NotesOf(run, "takes the model, not the whole step");
+  ASSERT_THAT(notes, SizeIs(1));
+  EXPECT_THAT(notes[0].detail, HasSubstr("AfterLoss of com.acme.noise"));
+}
+
+TEST(Compile, RefusesAWholeStepThatIsNotPossible) {
+  Session run({.scope = "step"});
+  run.state.whole_step.step_blocker = "training_hyperparams.clip_grad_norm";
+  WrapContext wrap(run.state);
+  const absl::Status status = run.plugin->WrapForward(wrap);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("no place for training_hyper"));
+}
+
+TEST(Compile, TakesTheLossWithTheModelWhereItMay) {
+  Session with({.scope = "model", .loss = true});
+  with.Begin();
+  EXPECT_TRUE(with.state.whole_step.function);
+  Session without({.scope = "model", .loss = true});
+  without.state.whole_step.loss_blocker = "the hook ComputeLoss of kd";
+  without.Begin();
+  EXPECT_FALSE(without.state.whole_step.function);
+  EXPECT_THAT(NotesOf(without, "the loss is not compiled"), SizeIs(1));
 }
 
 TEST(ReadOptions, TakesTheCompilersOptions) {

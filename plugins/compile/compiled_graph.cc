@@ -27,26 +27,31 @@ std::vector<std::string> CandidatesOf(const Capture& capture,
   return {"plain"};
 }
 
+// The modes that launch kernels as CUDA graphs, as torch.compile has them.
+bool UsesGraphs(const Options& options) {
+  return options.mode == "reduce-overhead" || options.mode == "max-autotune";
+}
+
+// As against: of the machine, or of the time that there was.
+bool IsOfTheGraph(const absl::Status& status) {
+  return absl::IsUnimplemented(status) || absl::IsInternal(status) ||
+         absl::IsDataLoss(status);
+}
+
 }  // namespace
 
-// What Run was called with.
-struct CompiledGraph::Call {
-  const nn::Module::ForwardFunction& forward;
-  const Inputs& inputs;
-  const Value& batch;
-};
-
 CompiledGraph::CompiledGraph(const GraphSetup& setup,
-                             const nn::Module::ForwardFunction& forward,
-                             const Inputs& inputs, const Value& batch)
+                             absl::StatusOr<Capture> capture,
+                             const Inputs& inputs)
     : setup_(setup) {
   outcome_.graph = setup.graph;
-  absl::StatusOr<Capture> capture = CaptureForward(forward, inputs, batch);
+  outcome_.scope = setup.scope;
   if (capture.ok()) {
     capture_ = *std::move(capture);
     Begin(inputs);
   } else {
     capture_.types = TypesOf(inputs.tensors());
+    outcome_.unsuitable = true;
     Fail(capture.status());
   }
 }
@@ -83,11 +88,14 @@ bool CompiledGraph::Fits(const Inputs& inputs) const {
                batch_sizes_);
 }
 
-Value CompiledGraph::Run(const nn::Module::ForwardFunction& forward,
-                         const Inputs& inputs, const Value& batch) {
-  if (!decided_ && CompilersAreDone()) Decide({forward, inputs, batch});
-  if (package_ == nullptr) return forward(batch);
-  return capture_.output.Unflatten(package_->Run(inputs.tensors()));
+const Package* CompiledGraph::Ready(const MakeTrial& make_trial) {
+  if (!decided_ && CompilersAreDone()) Decide(make_trial);
+  return package_.get();
+}
+
+Value CompiledGraph::Unflatten(std::vector<at::Tensor> outputs) const {
+  outputs.resize(capture_.output.Flatten().size());
+  return capture_.output.Unflatten(outputs);
 }
 
 bool CompiledGraph::CompilersAreDone() {
@@ -114,20 +122,22 @@ absl::Status CompiledGraph::FirstFailure() const {
   return absl::InternalError("there was nothing to try");
 }
 
-void CompiledGraph::Decide(const Call& call) {
-  decided_ = true;
-  LoadAll();
-  const Trial::Forward eager =
-      OfGraphInputs(call.forward, call.inputs, call.batch);
+void CompiledGraph::Decide(const MakeTrial& make_trial) {
+  if (!std::exchange(loaded_, true)) LoadAll();
   if (!Good().empty()) {
-    Trial trial(eager, call.inputs,
-                {.differentiate = setup_.differentiate(),
-                 .reduced_precision = capture_.reduced_precision});
-    VerifyAll(trial);
-    if (!Good().empty()) Choose(trial, eager);
+    const std::unique_ptr<Trial> trial =
+        make_trial({.differentiate = setup_.differentiate(),
+                    .reduced_precision = capture_.reduced_precision});
+    if (trial == nullptr) return;
+    VerifyAll(*trial);
+    if (!Good().empty()) Choose(*trial);
   }
-  if (Good().empty()) Fail(FirstFailure());
+  if (Good().empty()) {
+    outcome_.unsuitable = IsOfTheGraph(FirstFailure());
+    Fail(FirstFailure());
+  }
   candidates_.clear();
+  decided_ = true;
 }
 
 void CompiledGraph::LoadAll() {
@@ -136,7 +146,8 @@ void CompiledGraph::LoadAll() {
     const absl::StatusOr<std::string>& folder = candidate.compilation->result();
     candidate.status = folder.status();
     if (folder.ok()) {
-      absl::StatusOr<std::unique_ptr<Package>> package = Package::Load(*folder);
+      absl::StatusOr<std::unique_ptr<Package>> package =
+          Package::Load(*folder, {.cuda_graphs = UsesGraphs(setup_.options)});
       candidate.status = package.status();
       if (package.ok()) candidate.package = *std::move(package);
     }
@@ -160,8 +171,8 @@ void CompiledGraph::VerifyAll(Trial& trial) {
   }
 }
 
-void CompiledGraph::Choose(Trial& trial, const Trial::Forward& eager) {
-  std::vector<Trial::Forward> forwards = {eager};
+void CompiledGraph::Choose(Trial& trial) {
+  std::vector<Trial::Forward> forwards = {trial.eager()};
   for (Candidate* candidate : Good()) {
     forwards.push_back([candidate](const auto& inputs) {
       return candidate->package->Run(inputs);
@@ -169,9 +180,11 @@ void CompiledGraph::Choose(Trial& trial, const Trial::Forward& eager) {
   }
   std::vector<double> seconds = trial.Time(forwards);
   if (setup_.peers != nullptr) seconds = setup_.peers->OfRank0(seconds);
-  outcome_.seconds = {{"eager", seconds[0]}};
-  for (size_t i = 1; i < seconds.size(); ++i) {
-    outcome_.seconds.emplace_back(Good()[i - 1]->name, seconds[i]);
+  const std::vector<int64_t> bytes = trial.PeakBytes(forwards);
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const std::string name = i == 0 ? "eager" : Good()[i - 1]->name;
+    outcome_.seconds.emplace_back(name, seconds[i]);
+    outcome_.peak_bytes.emplace_back(name, bytes[i]);
   }
   // A resumed training goes on as it was, whatever this minute's times say.
   const size_t first = setup_.candidate.empty() ? 0 : 1;

@@ -60,7 +60,32 @@ Inputs::Inputs(const nn::Module& model, const Value& batch) {
     tensors_.push_back(std::move(tensor));
   }
   state_size_ = tensors_.size();
+  buffer_count_ = state_size_ - parameter_count_;
   set_batch(batch);
+}
+
+Inputs::Inputs(const nn::Module& model,
+               const std::vector<nn::NamedTensor>& updated,
+               const at::Tensor& numbers, const Value& batch)
+    : Inputs(model, Value()) {
+  is_step_ = true;
+  for (const auto& [name, tensor] : updated) {
+    state_names_.push_back(name);
+    tensors_.push_back(tensor);
+  }
+  state_names_.push_back("numbers");
+  tensors_.push_back(numbers);
+  state_size_ = tensors_.size();
+  set_batch(batch);
+}
+
+void Inputs::set_updated(const std::vector<nn::NamedTensor>& updated) {
+  size_t position = parameter_count_ + buffer_count_;
+  for (const auto& [name, tensor] : updated) tensors_[position++] = tensor;
+}
+
+void Inputs::set_numbers(const at::Tensor& numbers) {
+  tensors_[state_size_ - 1] = numbers;
 }
 
 // In every step, so that names are left for those who ask.
@@ -84,7 +109,17 @@ std::vector<at::Tensor> Inputs::parameters() const {
 }
 
 std::vector<at::Tensor> Inputs::buffers() const {
-  return {tensors_.begin() + parameter_count_, tensors_.begin() + state_size_};
+  return {tensors_.begin() + parameter_count_,
+          tensors_.begin() + parameter_count_ + buffer_count_};
+}
+
+std::vector<at::Tensor> Inputs::written() const {
+  return {tensors_.begin() + written_begin(), tensors_.begin() + written_end()};
+}
+
+std::vector<std::string> Inputs::written_names() const {
+  return {state_names_.begin() + written_begin(),
+          state_names_.begin() + written_end()};
 }
 
 std::vector<at::Tensor> Inputs::batch() const {

@@ -7,7 +7,9 @@
 //   if (Match(inputs.tensors(), types, inputs.state_size(), sizes)) Run(graph);
 //
 // The order is the graph's: parameters, buffers (both in the model's order),
-// then the tensors of the batch.
+// then the tensors of the batch. A whole step has two more in front of these:
+// what else it updates, such as momentum, and the numbers that vary from step
+// to step, as one tensor.
 #ifndef SLIPWAY_PLUGINS_COMPILE_INPUTS_H_
 #define SLIPWAY_PLUGINS_COMPILE_INPUTS_H_
 
@@ -51,8 +53,14 @@ class Inputs {
   // Holds the model's tensors, which are written to in place and never replaced
   // while it trains.
   Inputs(const nn::Module& model, const Value& batch);
+  // Of a whole step: `updated` is written to in place.
+  Inputs(const nn::Module& model, const std::vector<nn::NamedTensor>& updated,
+         const at::Tensor& numbers, const Value& batch);
 
   void set_batch(const Value& batch);
+  // As many as before.
+  void set_updated(const std::vector<nn::NamedTensor>& updated);
+  void set_numbers(const at::Tensor& numbers);
 
   // Parallel to tensors(); a batch's are called "batch.0", "batch.1".
   std::vector<std::string> names() const;
@@ -60,18 +68,30 @@ class Inputs {
   std::vector<at::Tensor> parameters() const;
   std::vector<at::Tensor> buffers() const;
   std::vector<at::Tensor> batch() const;
+  // What a pass may write: buffers; a step, everything but numbers and batch.
+  std::vector<at::Tensor> written() const;
+  std::vector<std::string> written_names() const;
 
   size_t parameter_count() const { return parameter_count_; }
-  size_t buffer_count() const { return state_size_ - parameter_count_; }
+  size_t buffer_count() const { return buffer_count_; }
   size_t batch_count() const { return tensors_.size() - state_size_; }
-  // Parameters and buffers.
+  // All but the batch.
   size_t state_size() const { return state_size_; }
+  bool is_step() const { return is_step_; }
 
  private:
+  // Of what is written, in tensors_.
+  size_t written_begin() const { return is_step_ ? 0 : parameter_count_; }
+  size_t written_end() const {
+    return is_step_ ? state_size_ - 1 : state_size_;
+  }
+
   std::vector<std::string> state_names_;
   std::vector<at::Tensor> tensors_;
   size_t parameter_count_ = 0;
+  size_t buffer_count_ = 0;
   size_t state_size_ = 0;
+  bool is_step_ = false;
 };
 
 }  // namespace slipway::compile

@@ -24,8 +24,7 @@ absl::StatusOr<Options> ReadOptions(const recipe::Node& config) {
   options.mode = params.Text("mode", "default",
                              {"default", "reduce-overhead", "max-autotune",
                               "max-autotune-no-cudagraphs"});
-  const std::string scope =
-      params.Text("scope", "auto", {"auto", "model", "step"});
+  options.scope = params.Text("scope", "auto", {"auto", "model", "step"});
   options.loss = params.Bool("loss", false);
   options.wait = params.Bool("wait", false);
   options.required = params.Bool("required", false);
@@ -48,11 +47,6 @@ absl::StatusOr<Options> ReadOptions(const recipe::Node& config) {
   params.Finish();
   if (HasErrors(problems)) {
     return absl::InvalidArgumentError(FormatProblems(problems));
-  }
-  if (scope == "step") {
-    return absl::InvalidArgumentError(
-        "plugins.compile.scope: step is not there yet; \"model\" compiles "
-        "forward and backward");
   }
   return options;
 }

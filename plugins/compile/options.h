@@ -13,6 +13,7 @@ namespace slipway::compile {
 
 struct Options {
   std::string mode = "default";
+  std::string scope = "auto";
   bool loss = false;
   bool wait = false;
   bool required = false;
@@ -31,7 +32,7 @@ struct Options {
 // The file `name` beside the library (or program) that has this code.
 std::string BesideLibrary(const std::string& name);
 
-// INVALID_ARGUMENT lists all that is wrong, and refuses scope: step.
+// INVALID_ARGUMENT lists all that is wrong.
 absl::StatusOr<Options> ReadOptions(const recipe::Node& config);
 
 }  // namespace slipway::compile

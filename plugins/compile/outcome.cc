@@ -10,7 +10,7 @@ using recipe::Node;
 Node ToNode(const Outcome& outcome) {
   Node node = Node::Map();
   node.Set("graph", Node::String(outcome.graph));
-  node.Set("scope", Node::String("model"));
+  node.Set("scope", Node::String(outcome.scope));
   node.Set("candidate", Node::String(outcome.candidate));
   node.Set("speedup", Node::Float(outcome.speedup));
   node.Set("compile_seconds", Node::Float(outcome.compile_seconds));
@@ -24,11 +24,18 @@ Node ToNode(const Outcome& outcome) {
     seconds.Set(candidate, Node::Float(value));
   }
   node.Set("seconds", std::move(seconds));
+  Node bytes = Node::Map();
+  for (const auto& [candidate, value] : outcome.peak_bytes) {
+    bytes.Set(candidate, Node::Int(value));
+  }
+  node.Set("peak_bytes", std::move(bytes));
   return node;
 }
 
 std::string ToText(const Outcome& outcome) {
-  std::string text = absl::StrCat("the ", outcome.graph, " graph ");
+  std::string text = outcome.scope == "step"
+                         ? "the whole step "
+                         : absl::StrCat("the ", outcome.graph, " graph ");
   if (outcome.failed()) {
     return absl::StrCat(text, "stays eager: ", outcome.reason);
   }
@@ -41,6 +48,10 @@ std::string ToText(const Outcome& outcome) {
   absl::StrAppend(&text, "; seconds a batch:");
   for (const auto& [candidate, seconds] : outcome.seconds) {
     absl::StrAppendFormat(&text, " %s %.3g", candidate, seconds);
+  }
+  absl::StrAppend(&text, "; peak MB:");
+  for (const auto& [candidate, bytes] : outcome.peak_bytes) {
+    absl::StrAppendFormat(&text, " %s %.3g", candidate, 1e-6 * bytes);
   }
   absl::StrAppendFormat(
       &text, "; %d operations, %s", outcome.nodes,

@@ -14,6 +14,8 @@ namespace slipway::compile {
 struct Outcome {
   // "train" or "valid": which of the model's modes was captured.
   std::string graph;
+  // "model", or "step": with loss, optimizer and averages.
+  std::string scope = "model";
   // What computes it from now on: "plain" or "layout" (the compiler may choose
   // other strides than the model's), or "eager".
   std::string candidate = "eager";
@@ -21,12 +23,17 @@ struct Outcome {
   double speedup = 1;
   // Of a pass over a batch, by candidate.
   std::vector<std::pair<std::string, double>> seconds;
+  // Of tensors that the pass makes, the most there are at once.
+  std::vector<std::pair<std::string, int64_t>> peak_bytes;
   double compile_seconds = 0;
   std::string cache = "fallback";  // hit, built or fallback
   // Why it is eager, or is so still.
   std::string reason;
   int64_t nodes = 0;  // operations
   int64_t step = 0;   // from which on
+
+  // It cannot be compiled, whatever this machine has.
+  bool unsuitable = false;
 
   bool compiled() const { return candidate != "eager"; }
   // Nothing could be compiled, as against: nothing was faster.

@@ -2,12 +2,14 @@
 
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "ATen/core/grad_mode.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "plugins/compile/no_autocast.h"
+#include "plugins/compile/replay.h"
 #include "torch/csrc/autograd/custom_function.h"
 #include "torch/csrc/autograd/graph_task.h"
 #include "torch/csrc/inductor/aoti_package/model_package_loader.h"
@@ -43,7 +45,7 @@ absl::StatusOr<PackageFacts> ReadFacts(const std::string& path) {
     facts.outputs = document.at("outputs");
     facts.saved = document.at("saved").get<std::vector<int64_t>>();
     facts.gradients = document.at("gradients").get<std::vector<int64_t>>();
-    facts.differentiable = document.at("files").contains("backward.pt2");
+    facts.differentiable = !facts.gradients.empty();
     for (const json& tangent : document.at("tangents")) {
       facts.output_gradients.emplace_back(
           tangent.at("output"), FormatOf(tangent.at("memory_format")));
@@ -81,9 +83,34 @@ std::vector<Tensor> Call(AOTIModelPackageLoader& code,
 
 }  // namespace
 
+// One of the two, as a function.
+class Part {
+ public:
+  // `returned`: how many of its outputs outlive the next run.
+  Part(const std::string& folder, const PackageOptions& options,
+       size_t returned)
+      : loader_(folder, "model", /*run_single_threaded=*/options.cuda_graphs) {
+    if (!options.cuda_graphs) return;
+    replay_.emplace(
+        [this](std::vector<Tensor> inputs) {
+          return Call(loader_, std::move(inputs));
+        },
+        returned);
+  }
+
+  std::vector<Tensor> Run(std::vector<Tensor> inputs) {
+    return replay_ ? replay_->Run(std::move(inputs))
+                   : Call(loader_, std::move(inputs));
+  }
+
+ private:
+  AOTIModelPackageLoader loader_;
+  std::optional<Replay> replay_;
+};
+
 struct Package::Code {
-  std::unique_ptr<AOTIModelPackageLoader> forward;
-  std::unique_ptr<AOTIModelPackageLoader> backward;
+  std::unique_ptr<Part> forward;
+  std::unique_ptr<Part> backward;
 };
 
 // What forward keeps for backward beside the graph's inputs. Autograd need not
@@ -97,7 +124,7 @@ class Package::Function : public torch::autograd::Function<Function> {
   static variable_list forward(AutogradContext* context, const Package* package,
                                at::TensorList inputs) {
     const PackageFacts& facts = package->facts_;
-    std::vector<Tensor> all = Call(*package->code_->forward, inputs.vec());
+    std::vector<Tensor> all = package->code_->forward->Run(inputs.vec());
     auto activations = c10::make_intrusive<Activations>();
     // Inputs are saved by autograd, which tells if they change meanwhile.
     variable_list saved_inputs;
@@ -108,6 +135,7 @@ class Package::Function : public torch::autograd::Function<Function> {
         activations->tensors.push_back(all[-1 - from]);
       }
     }
+    context->mark_non_differentiable(WithoutGradient(facts, all));
     context->save_for_backward(std::move(saved_inputs));
     context->saved_data["activations"] =
         c10::IValue::make_capsule(std::move(activations));
@@ -126,7 +154,7 @@ class Package::Function : public torch::autograd::Function<Function> {
       inputs.push_back(output_gradients[output].contiguous(format));
     }
     const std::vector<Tensor> results =
-        Call(*package->code_->backward, std::move(inputs));
+        package->code_->backward->Run(std::move(inputs));
     // The first argument was the package.
     variable_list gradients(1 + context->saved_data["inputs"].toInt());
     for (size_t i = 0; i < results.size(); ++i) {
@@ -136,6 +164,20 @@ class Package::Function : public torch::autograd::Function<Function> {
   }
 
  private:
+  // The model's outputs that take no gradient.
+  static variable_list WithoutGradient(const PackageFacts& facts,
+                                       const std::vector<Tensor>& outputs) {
+    std::vector<bool> takes(facts.outputs, false);
+    for (const auto& [output, format] : facts.output_gradients) {
+      takes[output] = true;
+    }
+    variable_list without;
+    for (int64_t i = 0; i < facts.outputs; ++i) {
+      if (!takes[i]) without.push_back(outputs[i]);
+    }
+    return without;
+  }
+
   // In backward's order. Unless it may be called again, activations are given
   // away, and so freed as backward goes.
   static std::vector<Tensor> Saved(const Package& package,
@@ -169,16 +211,16 @@ Package::Package(PackageFacts facts, std::unique_ptr<Code> code)
 Package::~Package() = default;
 
 absl::StatusOr<std::unique_ptr<Package>> Package::Load(
-    const std::string& folder) {
+    const std::string& folder, const PackageOptions& options) {
   absl::StatusOr<PackageFacts> facts = ReadFacts(folder + "/package.json");
   if (!facts.ok()) return facts.status();
   return Guarded([&]() -> absl::StatusOr<std::unique_ptr<Package>> {
     auto code = std::make_unique<Code>();
     code->forward =
-        std::make_unique<AOTIModelPackageLoader>(folder + "/forward.pt2");
+        std::make_unique<Part>(folder + "/forward", options, facts->outputs);
     if (facts->differentiable) {
-      code->backward =
-          std::make_unique<AOTIModelPackageLoader>(folder + "/backward.pt2");
+      code->backward = std::make_unique<Part>(folder + "/backward", options,
+                                              facts->gradients.size());
     }
     return std::unique_ptr<Package>(
         new Package(*std::move(facts), std::move(code)));
@@ -189,7 +231,7 @@ std::vector<Tensor> Package::Run(const std::vector<Tensor>& inputs) const {
   if (facts_.differentiable && at::GradMode::is_enabled()) {
     return Function::apply(this, at::TensorList(inputs));
   }
-  std::vector<Tensor> outputs = Call(*code_->forward, inputs);
+  std::vector<Tensor> outputs = code_->forward->Run(inputs);
   outputs.resize(facts_.outputs);
   return outputs;
 }

@@ -5,7 +5,7 @@
 //   std::vector<at::Tensor> outputs = (*package)->Run(inputs.tensors());
 //   Loss(outputs[0]).backward();
 //
-// The folder is compiler/compile_graph.py's: forward.pt2, backward.pt2 and
+// The folder is compiler/compile_graph.py's: forward, backward and
 // package.json. Code checks nothing: the caller makes sure that inputs are of
 // the types that it was compiled for (inputs.h), and that it was compiled for
 // this processor and this LibTorch (Load looks at the latter).
@@ -42,12 +42,16 @@ struct PackageFacts {
   int64_t nodes = 0;  // operations in both graphs
 };
 
+struct PackageOptions {
+  bool cuda_graphs = false;  // see replay.h
+};
+
 class Package {
  public:
   // NOT_FOUND, DATA_LOSS or FAILED_PRECONDITION for a folder that is not a
   // package, is damaged, or is another LibTorch's.
   static absl::StatusOr<std::unique_ptr<Package>> Load(
-      const std::string& folder);
+      const std::string& folder, const PackageOptions& options = {});
   ~Package();
   Package(const Package&) = delete;
   Package& operator=(const Package&) = delete;

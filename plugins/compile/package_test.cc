@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ATen/core/grad_mode.h"
+#include "ATen/ops/log_softmax.h"
 #include "gtest/gtest.h"
 #include "plugins/compile/test_net.h"
 #include "plugins/compile/test_package.h"
@@ -37,8 +38,11 @@ TEST(Package, GoesBackTwiceOnlyIfTheGraphIsKept) {
   Compiled compiled(TestNet(), Images(4));
   ASSERT_NE(compiled.package(), nullptr);
   const at::Tensor loss = compiled.Run()[0].sum();
+  at::Tensor weight = compiled.net().NamedParameters()[0].second;
   loss.backward({}, /*retain_graph=*/true);
+  const at::Tensor once = weight.grad().clone();
   loss.backward();
+  EXPECT_TRUE(weight.grad().allclose(once.mul(2), 1e-4, 1e-6));
   EXPECT_THROW(loss.backward(), c10::Error);
 }
 
@@ -47,6 +51,32 @@ TEST(Package, NeedsNoHistoryWithoutGradients) {
   ASSERT_NE(compiled.package(), nullptr);
   const at::NoGradGuard no_gradients;
   EXPECT_FALSE(compiled.Run()[0].requires_grad());
+}
+
+// {loss, prediction}, of which the latter is looked at after the backward pass.
+class WithLoss : public nn::Module {
+ public:
+  WithLoss() : net_(Add("net", TestNet())) {}
+  std::string kind() const override { return "WithLoss"; }
+
+ protected:
+  Value Forward(const Value& input) override {
+    const at::Tensor scores = net_(input.tensor());
+    const at::Tensor loss = at::log_softmax(scores, 1).square().mean();
+    return Value(Value::Map{{"loss", Value(loss)},
+                            {"prediction", Value(scores.detach())}});
+  }
+
+ private:
+  nn::Child net_;
+};
+
+TEST(Package, KeepsWhatIsReturnedBesideTheLoss) {
+  Compiled compiled(std::make_unique<WithLoss>(), Images(4));
+  ASSERT_NE(compiled.package(), nullptr);
+  const absl::Status status = compiled.Verify(Images(6));
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(compiled.Run()[1].requires_grad());
 }
 
 TEST(PackageLoad, RefusesWhatIsNoPackage) {

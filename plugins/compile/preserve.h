@@ -23,6 +23,8 @@ class Preserve {
   Preserve& operator=(const Preserve&) = delete;
 
   void Restore() const;
+  // What is put back, parallel to `tensors`.
+  const std::vector<at::Tensor>& values() const { return values_; }
 
  private:
   std::vector<at::Tensor> tensors_;

@@ -14,6 +14,7 @@
 #include "plugins/compile/compilation.h"
 #include "plugins/compile/package.h"
 #include "plugins/compile/test_net.h"
+#include "plugins/compile/test_no_leak_check.h"
 #include "plugins/compile/trial.h"
 
 namespace slipway::compile {

@@ -4,15 +4,18 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "ATen/core/grad_mode.h"
 #include "ATen/ops/arange.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "c10/util/ThreadLocalDebugInfo.h"
 #include "plugins/compile/no_autocast.h"
 #include "plugins/compile/preserve.h"
 #include "torch/csrc/autograd/autograd.h"
+#include "trainer/nn/allocation_counter.h"
 #include "trainer/plugin/exception.h"
 
 namespace slipway::compile {
@@ -27,15 +30,23 @@ Tensor Weighting(const Tensor& output) {
   return positions.cos_().view(output.sizes()).to(output.scalar_type());
 }
 
+// What the last bit of 1 stands for; 0 for integers.
+double LastBit(const Tensor& tensor) {
+  if (!tensor.is_floating_point()) return 0;
+  return tensor.scalar_type() == at::kDouble  ? 2.2e-16
+         : tensor.scalar_type() == at::kFloat ? 1.2e-7
+                                              : 8e-3;
+}
+
 // In the last bits, of what has such: up here and down there, since batch norm
-// undoes what happens to all values alike.
-std::vector<Tensor> Nudged(const Inputs& inputs) {
+// undoes what happens to all values alike. Where a model computes in bf16, the
+// last bits are bf16's, whatever the batch is.
+std::vector<Tensor> Nudged(const Inputs& inputs, bool reduced_precision) {
+  constexpr double kBf16Bit = 4e-3;
   std::vector<Tensor> nudged = inputs.tensors();
   for (size_t i = inputs.state_size(); i < nudged.size(); ++i) {
     if (!nudged[i].is_floating_point()) continue;
-    const double bit = nudged[i].scalar_type() == at::kDouble  ? 2.2e-16
-                       : nudged[i].scalar_type() == at::kFloat ? 1.2e-7
-                                                               : 8e-3;
+    const double bit = reduced_precision ? kBf16Bit : LastBit(nudged[i]);
     nudged[i] = nudged[i].addcmul(nudged[i], Weighting(nudged[i]), bit);
   }
   return nudged;
@@ -58,6 +69,11 @@ double SizeOf(const std::vector<Tensor>& tensors) {
   return values > 0 ? std::sqrt(squares / values) : 0;
 }
 
+Tensor ChangeOf(const Tensor& tensor, const Tensor& before) {
+  const Tensor now = tensor.detach();
+  return now.scalar_type() == at::kBool ? now.ne(before) : now.sub(before);
+}
+
 // Not a number where they do not fit each other.
 double Distance(const Tensor& a, const Tensor& b) {
   if (!a.defined() && !b.defined()) return 0;
@@ -70,15 +86,24 @@ double Distance(const Tensor& a, const Tensor& b) {
   return NormOf(a.detach().to(at::kDouble).sub(b.detach().to(at::kDouble)));
 }
 
+// "momentum_buffer" of "momentum_buffer/conv1.weight".
+std::string SortOf(const std::string& name) {
+  return name.substr(0, name.find('/'));
+}
+
+}  // namespace
+
 // What is compared, and the worst of it so far.
 class Comparison {
  public:
   explicit Comparison(double tolerance) : tolerance_(tolerance) {}
 
+  // `before`: of what these are the changes; empty if they are none.
   void Add(const std::string& sort, const std::vector<std::string>& names,
            const std::vector<Tensor>& found,
            const std::vector<Tensor>& expected,
-           const std::vector<Tensor>& nudged) {
+           const std::vector<Tensor>& nudged,
+           const std::vector<Tensor>& before = {}) {
     if (found.size() != expected.size()) {
       worst_ = std::numeric_limits<double>::infinity();
       what_ = absl::StrCat(found.size(), " ", sort, "s instead of ",
@@ -91,8 +116,10 @@ class Comparison {
       const double values =
           expected[i].defined() ? static_cast<double>(expected[i].numel()) : 0;
       const double floor = size * std::sqrt(values);
+      const double rounding =
+          before.empty() ? 0 : LastBit(before[i]) * NormOf(before[i]);
       const double allowed = tolerance_ * (NormOf(expected[i]) + floor) +
-                             4 * Distance(nudged[i], expected[i]);
+                             4 * (Distance(nudged[i], expected[i]) + rounding);
       Offer(error, allowed, absl::StrCat(sort, " ", names[i]));
     }
   }
@@ -121,6 +148,8 @@ class Comparison {
   std::string what_;
 };
 
+namespace {
+
 std::vector<std::string> Numbered(size_t size) {
   std::vector<std::string> names;
   for (size_t i = 0; i < size; ++i) names.push_back(std::to_string(i));
@@ -146,19 +175,21 @@ Trial::Trial(Forward eager, const Inputs& inputs, const TrialOptions& options)
     gradient_names_.push_back(names[i]);
   }
   expected_ = Run(eager_, inputs.tensors());
-  noise_ = Run(eager_, Nudged(inputs));
+  noise_ = Run(eager_, Nudged(inputs, options.reduced_precision));
 }
 
 Trial::Result Trial::Run(const Forward& forward,
                          const std::vector<Tensor>& inputs) {
-  const Preserve preserve(inputs_.buffers());
+  const std::vector<Tensor> written = inputs_.written();
+  const Preserve preserve(written);
   const at::AutoGradMode gradients(options_.differentiate);
+  const NoAutocastCache every_cast_anew;
   Result result;
   result.outputs = forward(inputs);
   if (options_.differentiate) result.gradients = Gradients(result.outputs);
   for (Tensor& output : result.outputs) output = output.detach();
-  for (const Tensor& buffer : inputs_.buffers()) {
-    result.buffers.push_back(buffer.detach().clone());
+  for (size_t i = 0; i < written.size(); ++i) {
+    result.changes.push_back(ChangeOf(written[i], preserve.values()[i]));
   }
   return result;
 }
@@ -187,14 +218,40 @@ absl::Status Trial::Verify(const Forward& code) {
                    expected_.outputs, noise_.outputs);
     comparison.Add("gradient of", gradient_names_, found.gradients,
                    expected_.gradients, noise_.gradients);
-    const std::vector<std::string> names = inputs_.names();
-    const std::vector<std::string> buffer_names(
-        names.begin() + inputs_.parameter_count(),
-        names.begin() + inputs_.state_size());
-    comparison.Add("buffer", buffer_names, found.buffers, expected_.buffers,
-                   noise_.buffers);
+    CompareChanges(found, comparison);
     return comparison.Result();
   });
+}
+
+// By sort: the update of a momentum and that of a parameter are of different
+// sizes.
+void Trial::CompareChanges(const Result& found, Comparison& comparison) const {
+  struct Sort {
+    std::vector<std::string> names;
+    std::vector<Tensor> found, expected, nudged, before;
+  };
+  std::map<std::string, Sort> sorts;
+  const std::vector<Tensor> written = inputs_.written();
+  const std::vector<std::string> names = inputs_.written_names();
+  const size_t model_tensors =
+      inputs_.is_step() ? inputs_.parameter_count() + inputs_.buffer_count()
+                        : written.size();
+  for (size_t i = 0; i < written.size(); ++i) {
+    const bool is_parameter =
+        inputs_.is_step() && i < inputs_.parameter_count();
+    Sort& sort = sorts[is_parameter        ? "parameter"
+                       : i < model_tensors ? "buffer"
+                                           : SortOf(names[i])];
+    sort.names.push_back(names[i]);
+    sort.found.push_back(found.changes[i]);
+    sort.expected.push_back(expected_.changes[i]);
+    sort.nudged.push_back(noise_.changes[i]);
+    sort.before.push_back(written[i]);
+  }
+  for (const auto& [name, sort] : sorts) {
+    comparison.Add("change of " + name, sort.names, sort.found, sort.expected,
+                   sort.nudged, sort.before);
+  }
 }
 
 std::vector<double> Trial::Time(const std::vector<Forward>& candidates,
@@ -213,6 +270,21 @@ std::vector<double> Trial::Time(const std::vector<Forward>& candidates,
   return medians;
 }
 
+std::vector<int64_t> Trial::PeakBytes(const std::vector<Forward>& candidates) {
+  std::vector<int64_t> bytes(candidates.size(), 0);
+  const auto profiler =
+      c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE);
+  if (profiler != nullptr || inputs_.tensors().empty()) return bytes;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Preserve preserve(inputs_.written());
+    const NoAutocastCache every_cast_anew;
+    const nn::AllocationCounter counter(inputs_.tensors()[0].device());
+    Pass(candidates[i]);
+    bytes[i] = counter.peak();
+  }
+  return bytes;
+}
+
 Trial::Forward OfGraphInputs(const nn::Module::ForwardFunction& forward,
                              const Inputs& inputs, const Value& batch) {
   return [&forward, &batch,
@@ -223,9 +295,16 @@ Trial::Forward OfGraphInputs(const nn::Module::ForwardFunction& forward,
 }
 
 double Trial::Seconds(const Forward& forward) {
-  const Preserve preserve(inputs_.buffers());
-  const at::AutoGradMode gradients(options_.differentiate);
+  const Preserve preserve(inputs_.written());
+  const NoAutocastCache every_cast_anew;
   const auto start = std::chrono::steady_clock::now();
+  Pass(forward);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+void Trial::Pass(const Forward& forward) {
+  const at::AutoGradMode gradients(options_.differentiate);
   const std::vector<Tensor> outputs = forward(inputs_.tensors());
   const std::vector<Tensor> results =
       options_.differentiate ? Gradients(outputs) : outputs;
@@ -236,8 +315,6 @@ double Trial::Seconds(const Forward& forward) {
       break;
     }
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
 }
 
 }  // namespace slipway::compile

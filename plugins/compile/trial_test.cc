@@ -4,6 +4,7 @@
 
 #include "ATen/core/grad_mode.h"
 #include "ATen/ops/randn.h"
+#include "ATen/ops/zeros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "plugins/compile/test_net.h"
@@ -131,6 +132,18 @@ TEST_F(TrialTest, FindsTheSlowerOne) {
   const std::vector<double> seconds = trial.Time({Model(), twice});
   ASSERT_EQ(seconds.size(), 2);
   EXPECT_LT(seconds[0], seconds[1]);
+}
+
+TEST_F(TrialTest, CountsWhatAPassHoldsAtOnce) {
+  Trial trial(Model(), inputs_, {});
+  const auto wasteful = Model([](const at::Tensor& output) {
+    const at::Tensor megabyte = at::zeros({1 << 18});
+    return output.add(megabyte.sum());
+  });
+  const std::vector<int64_t> bytes = trial.PeakBytes({Model(), wasteful});
+  EXPECT_GT(bytes[0], 4 * 8 * 8 * 8 * 4);  // the convolution's output
+  EXPECT_GE(bytes[1], bytes[0]);
+  EXPECT_GT(bytes[1], 1 << 20);
 }
 
 }  // namespace

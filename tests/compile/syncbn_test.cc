@@ -88,8 +88,8 @@ Tensors CompiledStep(const std::string& package, Tensors inputs,
   const auto about =
       nlohmann::json::parse(std::ifstream(package + "/package.json"));
   const absl::Time begin = absl::Now();
-  AOTIModelPackageLoader forward(package + "/forward.pt2");
-  AOTIModelPackageLoader backward(package + "/backward.pt2");
+  AOTIModelPackageLoader forward(package + "/forward");
+  AOTIModelPackageLoader backward(package + "/backward");
   std::cout << "loaded in " << absl::Now() - begin << std::endl;
   const Tensors results = forward.run(inputs);
   Tensors arguments;

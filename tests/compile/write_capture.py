@@ -43,7 +43,7 @@ def main():
         traced = torch.jit.trace(Net(), tuple(inputs), check_trace=False)
     os.makedirs(folder)
     traced.save(os.path.join(folder, "graph.pt"))
-    about = {"schema": 1, "parameters": 4, "buffers": 4, "data": 1,
+    about = {"schema": 1, "parameters": 4, "buffers": 4, "state": 8,
              "differentiate": True, "dynamic": True,
              "inputs": [{"name": "input%d" % i, "size": list(tensor.shape),
                          "stride": list(tensor.stride()), "dtype": "float32",

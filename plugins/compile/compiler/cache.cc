@@ -63,8 +63,12 @@ std::string Read(const std::string& path) {
 // What is wrong with a file that package.json names, or "".
 std::string Damage(const std::string& folder, const std::string& name,
                    const nlohmann::json& about) {
-  const fs::path plain(name);
-  if (plain.filename() != plain || !about.is_object()) {
+  // Of this folder, and in one way of writing it.
+  const fs::path relative(name);
+  const bool within = relative.is_relative() && !name.empty() &&
+                      relative.lexically_normal() == relative &&
+                      *relative.begin() != "..";
+  if (!within || !about.is_object()) {
     return absl::StrCat(kManifest, " is not right");
   }
   const std::string path = absl::StrCat(folder, "/", name);
@@ -110,8 +114,8 @@ void RemoveFolder(const std::string& folder, const std::string& scratch) {
 int64_t BytesIn(const std::string& folder) {
   int64_t bytes = 0;
   std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
+  for (fs::recursive_directory_iterator it(folder, error), end;
+       !error && it != end; it.increment(error)) {
     std::error_code gone;
     const uintmax_t size = it->file_size(gone);
     if (!gone) bytes += static_cast<int64_t>(size);

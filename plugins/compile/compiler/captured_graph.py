@@ -5,7 +5,9 @@
     inputs = captured_graph.FakeInputs(capture)      # shapes, no values
 
 The folder holds graph.pt, a TorchScript module with one method, and graph.json,
-which describes the inputs: parameters, buffers, data, in this order.
+which describes the inputs: parameters, buffers, in a whole step what else it
+updates, and data, in this order. A whole step has a second graph, update.pt:
+see whole_step.py.
 """
 import dataclasses
 import json
@@ -26,30 +28,46 @@ aten = torch.ops.aten
 
 
 @dataclasses.dataclass
+class Update:
+    """What follows backward in a whole step."""
+    module: torch.jit.ScriptModule  # of the inputs, and then the gradients
+    differentiated: list  # of the inputs, those that have gradients
+    updated: list  # of the inputs, those that it may write to
+    guard: str  # what has to be finite: "none", "loss", "gradients"
+
+
+@dataclasses.dataclass
 class Capture:
     module: torch.jit.ScriptModule
     inputs: list  # of graph.json's objects
-    state: int  # how many of the inputs are parameters and buffers
+    state: int  # how many of the inputs come before the data
     differentiate: bool
     dynamic: bool  # whether the batch's size may change
+    update: Update = None
 
 
 def read(folder):
     with open(os.path.join(folder, "graph.json"), encoding="utf-8") as file:
         about = json.load(file)
     inputs = about["inputs"]
-    expected = about["parameters"] + about["buffers"] + about["data"]
-    if about["schema"] != 1 or len(inputs) != expected:
-        raise CompileError(
-            "compile", "%s/graph.json has schema %s and %d inputs"
-            % (folder, about["schema"], len(inputs)))
+    if about["schema"] != 1:
+        raise CompileError("compile", "%s/graph.json has schema %s"
+                           % (folder, about["schema"]))
     return Capture(
         # Operators of the trainer's must be known before they are read.
         module=torch.jit.load(os.path.join(folder, "graph.pt")),
         inputs=inputs,
-        state=about["parameters"] + about["buffers"],
+        state=about["state"],
         differentiate=about["differentiate"],
-        dynamic=about["dynamic"])
+        dynamic=about["dynamic"],
+        update=_read_update(folder, about.get("update")))
+
+
+def _read_update(folder, about):
+    if about is None:
+        return None
+    return Update(module=torch.jit.load(os.path.join(folder, "update.pt")),
+                  **about)
 
 
 class FakeInputs:
@@ -98,6 +116,17 @@ def to_fx(module):
     return _Translation(module.inlined_graph).module
 
 
+def with_plain_constants(module):
+    """The module, whose constants are no buffers.
+
+    A GraphModule registers tensors, and would get an input for each.
+    """
+    for name in list(module._buffers):
+        constant = module._buffers.pop(name)
+        setattr(module, name, constant)
+    return module
+
+
 class _Translation:
 
     def __init__(self, graph):
@@ -113,11 +142,8 @@ class _Translation:
         if len(outputs) == 1 and isinstance(outputs[0], list):
             outputs = outputs[0]
         self.graph.output(tuple(outputs))
-        self.module = torch.fx.GraphModule(self.root, self.graph)
-        # A GraphModule registers tensors, and would get an input for each.
-        for name in list(self.module._buffers):
-            constant = self.module._buffers.pop(name)
-            setattr(self.module, name, constant)
+        self.module = with_plain_constants(
+            torch.fx.GraphModule(self.root, self.graph))
 
     def _set(self, value, translated):
         self.values[value.debugName()] = translated

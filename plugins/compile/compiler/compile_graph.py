@@ -6,7 +6,8 @@
 
 Runs before training or beside it; nothing of it is needed to train. The capture
 is graph.pt and graph.json (see captured_graph.py). The package appears whole or
-not at all: forward.pt2, backward.pt2 where there is one, and package.json:
+not at all: the folders forward and, where there is one, backward, as LibTorch's
+loader takes them, and package.json:
 
     outputs      how many of forward's outputs are the graph's; the others are
                  activations
@@ -216,13 +217,16 @@ def keep_generated(generated, debug_dir):
 
 def finish(folder, about):
     about["files"] = {}
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        with open(path, "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()
-        about["files"][name] = {"bytes": os.path.getsize(path),
-                                "sha256": digest}
-        sync(path)
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(parent, name)
+            with open(path, "rb") as file:
+                digest = hashlib.sha256(file.read()).hexdigest()
+            about["files"][os.path.relpath(path, folder)] = {
+                "bytes": os.path.getsize(path), "sha256": digest}
+            sync(path)
+        sync(parent)
     path = os.path.join(folder, "package.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(about, file, indent=1)

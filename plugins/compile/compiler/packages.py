@@ -3,8 +3,8 @@
     about = packages.compile(capture, folder, settings)
 
 AOTAutograd makes forward and backward of the graph, Inductor compiles them as
-torch.compile does, and each becomes a file of `folder`: forward.pt2, and
-backward.pt2 where the capture is to be differentiated. `about` says how they
+torch.compile does, and each becomes a folder in `folder`: forward, and
+backward where the capture is to be differentiated. `about` says how they
 fit together; compile_graph.py tells what its fields mean.
 
 This leans on parts of PyTorch that are not its public interface, and so do the
@@ -16,6 +16,7 @@ import dataclasses
 import os
 import time
 import types
+import zipfile
 from unittest import mock
 
 import torch
@@ -30,10 +31,12 @@ from torch._inductor.package import package_aoti
 from torch._inductor.utils import set_tracing_context_output_strides
 from torch._inductor.virtualized import V
 from torch.fx.experimental.symbolic_shapes import SymExprPrinter
+from torch.fx.passes import _tensorify_python_scalars
 
 import batch_size
 import captured_graph
 import graph_edits
+import whole_step
 from compile_errors import CompileError
 
 
@@ -100,6 +103,9 @@ class Compilation:
         self.reusable = set()
 
     def run(self, graph):
+        if self.capture.update is not None:
+            graph = whole_step.compose(graph, self.capture, self.inputs)
+            dump(self.settings, "step", graph)
         self.outputs = len(graph_edits.output_of(graph).args[0])
         self._compile(graph)
         about = {"outputs": self.outputs, "saved": [], "gradients": [],
@@ -126,12 +132,20 @@ class Compilation:
               functorch_config.patch(
                   force_non_lazy_backward_lowering=True,
                   enable_autograd_cache=False,
+                  # Backward would write to what forward has kept for it: no
+                  # second pass with retain_graph, and an output that shares
+                  # memory with it would change.
+                  donated_buffer=False,
                   # Gradients come as their memory format says, whatever the
                   # outputs' strides are: what the caller can make of any.
                   guess_tangent_strides_as_outputs=False),
               mock.patch.object(cpp_builder, "_get_torch_related_args",
                                 _without_libtorch(
                                     cpp_builder._get_torch_related_args)),
+              # It makes tensors of the scalars that callers pass, and takes a
+              # size that is computed with for one. There are none here.
+              mock.patch.object(_tensorify_python_scalars,
+                                "_is_tensorify_enabled", lambda: False),
               batch_size.without_conditions(),
               torch._guards.tracing(
                   torch._guards.TracingContext(self.inputs.mode)),
@@ -237,11 +251,21 @@ class Compilation:
               mock.patch.object(GraphLowering, "codegen_with_cpp_wrapper",
                                 note_strides)):
             compiled = compile_fx_inner(module, examples, **options)
-        package_aoti(os.path.join(self.folder, which + ".pt2"),
-                     compiled.filename)
+        self._unpack(which, compiled.filename)
         part.seconds = time.monotonic() - begin
         return _NotRun(filename=compiled.filename,
                        device_type=compiled.device_type), part
+
+    def _unpack(self, which, files):
+        """The code as a folder: an archive is unpacked into /tmp to be loaded,
+        and stays there if the trainer is killed."""
+        archive = os.path.join(self.folder, which + ".pt2")
+        package_aoti(archive, files)
+        with zipfile.ZipFile(archive) as packed:
+            packed.extractall(self.folder,
+                              [name for name in packed.namelist()
+                               if not name.endswith(".cpp")])
+        os.remove(archive)
 
     def _describe_backward(self, about):
         if self.backward is None:

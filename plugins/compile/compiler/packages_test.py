@@ -45,8 +45,8 @@ class Package:
         with open(os.path.join(folder, "package.json"),
                   encoding="utf-8") as file:
             self.about = json.load(file)
-        self.forward_package = self.load(os.path.join(folder, "forward.pt2"))
-        backward = os.path.join(folder, "backward.pt2")
+        self.forward_package = self.load(os.path.join(folder, "forward"))
+        backward = os.path.join(folder, "backward")
         self.backward_package = None
         if os.path.exists(backward):
             self.backward_package = self.load(backward)
@@ -104,7 +104,7 @@ class PackagesTest(unittest.TestCase):
         traced.save(os.path.join(folder, "graph.pt"))
         about = {
             "schema": 1, "parameters": parameters,
-            "buffers": len(state) - parameters, "data": len(data),
+            "buffers": len(state) - parameters, "state": len(state),
             "differentiate": differentiate, "dynamic": dynamic,
             "inputs": [{"name": "input%d" % i, "size": list(tensor.shape),
                         "stride": list(tensor.stride()), "device": "cpu",
@@ -264,7 +264,8 @@ class OutputsTest(PackagesTest):
                                             differentiate=False))
         self.assertIsNone(package.backward_package)
         self.assertEqual(package.about["outputs"], 1)
-        self.assertEqual(list(package.about["files"]), ["forward.pt2"])
+        self.assertTrue(all(name.startswith("forward/")
+                            for name in package.about["files"]))
         self.assert_close(net(*state, *data)[0],
                           package.forward(state + data)[0], 1e-5, "output")
 
