@@ -1,236 +1,153 @@
-// What compiled graphs gain: a training pass (forward and backward) of a net as
-// its packages, against the same net run eagerly.
+// What compiled graphs gain: training steps of a net, taken in several ways,
+// against the same step taken eagerly in C++.
 //
 //   bazel run -c opt //tests/perf:compile -- --rounds=15
+//   bazel run -c opt //tests/perf:compile -- --net=vit_tiny --clock=cpu
 //
-// `plain` and `layout` are the two packages, `chosen` is what the plugin would
-// keep: the fastest of both and eager, as it times them itself. Compiling takes
-// minutes, and once: packages are in the user's cache afterwards.
+// A step is forward, cross-entropy loss, backward, SGD with momentum, and an
+// average of the weights. It is taken with
+//
+//   packages       forward and backward compiled, the rest eager
+//   whole_step     all of it as one graph
+//   chosen         what the plugin keeps: the whole step (packages where there
+//                  is none), or eager where that is faster
+//   python_eager   the same net in PyTorch
+//   torch_compile  the same as torch.compile compiles it
+//
+// all in each round, with as many threads. `chosen` may exceed neither eager
+// nor torch_compile. Compiling takes minutes, and once: what is compiled stays
+// in the user's cache. Where others use the machine, --clock=cpu counts
+// processor time instead.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "ATen/ops/gelu.h"
-#include "ATen/ops/hardswish.h"
-#include "ATen/ops/randn.h"
-#include "ATen/ops/sigmoid.h"
-#include "ATen/ops/tanh.h"
+#include "ATen/Parallel.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "plugins/compile/capture.h"
-#include "plugins/compile/compilation.h"
-#include "plugins/compile/package.h"
-#include "plugins/compile/trial.h"
-#include "plugins/vision_classification/models/resnet.h"
 #include "tests/perf/harness.h"
-#include "torch/csrc/autograd/autograd.h"
-#include "trainer/nn/layers/attention.h"
-#include "trainer/nn/layers/conv.h"
-#include "trainer/nn/layers/linear.h"
-#include "trainer/nn/layers/norm.h"
-#include "trainer/nn/module.h"
+#include "tests/perf/net_training.h"
+#include "tests/perf/nets.h"
+#include "tests/perf/python_peer.h"
 
 namespace slipway::perf {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-using Forward = compile::Trial::Forward;
+// In what is measured at once.
+constexpr int kSteps = 3;
 
-// --- nets --------------------------------------------------------------------
+struct Options {
+  std::string net;  // empty: all
+  bool by_cpu = false;
+};
 
-std::unique_ptr<nn::Module> ResNet18() {
-  using vision_classification::ResNetBlock;
-  return vision_classification::ResNet(
-      {.block = ResNetBlock::kBasic, .blocks = {2, 2, 2, 2}, .classes = 100});
-}
-
-// Twelve blocks of width 192 over patches of 16 pixels: ViT-tiny.
-class TinyViT : public nn::TensorModule {
- public:
-  static constexpr int64_t kWidth = 192;
-
-  TinyViT()
-      : patches_(Add(
-            "patches",
-            nn::Conv2d({.in = 3, .out = kWidth, .kernel = 16, .stride = 16}))),
-        head_(Add("head", nn::Linear({.in = kWidth, .out = 100}))) {
-    for (int i = 0; i < 12; ++i) {
-      const auto add = [&](const char* name, auto module) {
-        return Add(absl::StrCat("block", i, name), std::move(module));
-      };
-      blocks_.push_back(
-          {add("norm1", nn::LayerNorm({.shape = {kWidth}})),
-           add("attention",
-               nn::SelfAttention({.dimension = kWidth, .heads = 3})),
-           add("norm2", nn::LayerNorm({.shape = {kWidth}})),
-           add("wide", nn::Linear({.in = kWidth, .out = 4 * kWidth})),
-           add("narrow", nn::Linear({.in = 4 * kWidth, .out = kWidth}))});
+// Takes what is not the harness's from the arguments.
+Options TakeOptions(std::vector<const char*>& arguments) {
+  Options options;
+  const auto is_ours = [&](const std::string& argument) {
+    if (absl::StartsWith(argument, "--net=")) {
+      options.net = argument.substr(6);
+      return true;
     }
-  }
-  std::string kind() const override { return "TinyViT"; }
-
- protected:
-  at::Tensor ForwardTensor(const at::Tensor& images) override {
-    at::Tensor x = patches_(images).flatten(2).transpose(1, 2);
-    for (const Block& block : blocks_) {
-      x = x.add(block.attention(block.norm1(x)));
-      x = x.add(block.narrow(at::gelu(block.wide(block.norm2(x)))));
+    if (argument == "--clock=cpu" || argument == "--clock=wall") {
+      options.by_cpu = argument == "--clock=cpu";
+      return true;
     }
-    return head_(x.mean(1));
-  }
-
- private:
-  struct Block {
-    nn::Child norm1, attention, norm2, wide, narrow;
+    return false;
   };
-  nn::Child patches_, head_;
-  std::vector<Block> blocks_;
-};
-
-// Six blocks in which little but pointwise operations happens.
-class Pointwise : public nn::TensorModule {
- public:
-  static constexpr int64_t kWidth = 32;
-
-  Pointwise()
-      : stem_(Add(
-            "stem",
-            nn::Conv2d({.in = 3, .out = kWidth, .kernel = 4, .stride = 4}))),
-        head_(Add("head", nn::Linear({.in = kWidth, .out = 100}))) {
-    for (int i = 0; i < 6; ++i) {
-      convolutions_.push_back(
-          Add(absl::StrCat("conv", i), nn::Conv2d({.in = kWidth,
-                                                   .out = kWidth,
-                                                   .kernel = 3,
-                                                   .padding = 1,
-                                                   .groups = kWidth})));
-      norms_.push_back(Add(absl::StrCat("norm", i), nn::BatchNorm2d(kWidth)));
-    }
-  }
-  std::string kind() const override { return "Pointwise"; }
-
- protected:
-  at::Tensor ForwardTensor(const at::Tensor& images) override {
-    at::Tensor x = stem_(images);
-    for (size_t i = 0; i < norms_.size(); ++i) {
-      at::Tensor y = norms_[i](convolutions_[i](x));
-      y = y.mul(at::sigmoid(y));
-      y = at::gelu(y).mul(at::tanh(y.mul(0.5).add(0.1)));
-      x = x.add(at::hardswish(y).mul(at::sigmoid(x.mul(0.7))));
-    }
-    return head_(x.mean({2, 3}));
-  }
-
- private:
-  nn::Child stem_, head_;
-  std::vector<nn::Child> convolutions_, norms_;
-};
-
-// --- what is compared --------------------------------------------------------
-
-class Net {
- public:
-  Net(std::string name, std::unique_ptr<nn::Module> model, at::Tensor images)
-      : name_(std::move(name)),
-        model_(std::move(model)),
-        inputs_(*model_, Value(std::move(images))) {
-    options_.program = "plugins/compile/compiler/programs/run_compiler.py";
-  }
-
-  Forward Eager() {
-    return [this](const Tensors& tensors) {
-      return Tensors{model_->Run(tensors.back())};
-    };
-  }
-
-  // Verified; null, with a line on stderr, where there is none.
-  Forward Compiled(const std::string& candidate) {
-    const auto capture = compile::CaptureForward(
-        [this](const Value& batch) { return model_->Run(batch); }, inputs_,
-        Value(inputs_.batch()[0]));
-    if (!capture.ok()) return Without(candidate, capture.status());
-    compile::Compilation compilation(*capture, {.options = options_,
-                                                .capture = {},
-                                                .candidate = candidate,
-                                                .waits = true});
-    compilation.Wait();
-    const absl::StatusOr<std::string>& folder = compilation.result();
-    if (!folder.ok()) return Without(candidate, folder.status());
-    auto package = compile::Package::Load(*folder);
-    if (!package.ok()) return Without(candidate, package.status());
-    packages_.push_back(*std::move(package));
-    const Forward code = [package =
-                              packages_.back().get()](const Tensors& tensors) {
-      return package->Run(tensors);
-    };
-    const absl::Status status = trial().Verify(code);
-    return status.ok() ? code : Without(candidate, status);
-  }
-
-  // The fastest, as the plugin finds it.
-  Forward Chosen(const std::vector<Forward>& forwards) {
-    const std::vector<double> seconds = trial().Time(forwards);
-    return forwards[std::min_element(seconds.begin(), seconds.end()) -
-                    seconds.begin()];
-  }
-
-  Measure Pass(const Forward& forward) {
-    return [this, forward] {
-      const auto start = std::chrono::steady_clock::now();
-      const at::Tensor loss = forward(inputs_.tensors())[0].square().mean();
-      torch::autograd::grad({loss}, inputs_.parameters());
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                           start)
-          .count();
-    };
-  }
-
-  std::string Called(const std::string& side) const {
-    return absl::StrCat(name_, "/", side);
-  }
-
- private:
-  Forward Without(const std::string& candidate, const absl::Status& status) {
-    std::cerr << Called(candidate) << ": " << status << "\n";
-    return nullptr;
-  }
-  compile::Trial trial() { return compile::Trial(Eager(), inputs_, {}); }
-
-  std::string name_;
-  std::unique_ptr<nn::Module> model_;
-  compile::Inputs inputs_;
-  compile::Options options_;
-  std::vector<std::unique_ptr<compile::Package>> packages_;
-};
-
-void CompareAll(Benchmark& benchmark, Net& net) {
-  const Forward eager = net.Eager();
-  std::vector<Forward> forwards = {eager};
-  for (const char* candidate : {"plain", "layout"}) {
-    const Forward code = net.Compiled(candidate);
-    if (code == nullptr) continue;
-    forwards.push_back(code);
-    benchmark.Compare({net.Called(candidate), net.Called("eager"),
-                       net.Pass(code), net.Pass(eager), 0});
-  }
-  benchmark.Compare({net.Called("chosen"), net.Called("eager"),
-                     net.Pass(net.Chosen(forwards)), net.Pass(eager), 1});
+  arguments.erase(std::remove_if(arguments.begin(), arguments.end(), is_ours),
+                  arguments.end());
+  return options;
 }
+
+class Comparing {
+ public:
+  Comparing(Benchmark& benchmark, const Options& options)
+      : benchmark_(benchmark), options_(options) {}
+
+  void CompareNet(const Net& net) {
+    NetTraining training(net.make(), net.images);
+    PythonPeer peer({"tests/perf/compile_peer.py", net.name,
+                     absl::StrCat(at::get_num_threads()),
+                     absl::StrCat(kSteps)});
+    const auto called = [&](const char* side) {
+      return absl::StrCat(net.name, "/", side);
+    };
+    const StepFunction eager = training.Eager();
+    std::vector<Side> sides;
+    // As the plugin does: the model's code only where there is no whole step.
+    std::vector<Way> ways = {{"eager", eager}};
+    const auto add_scope = [&](const char* side, const char* scope) {
+      const std::vector<Way> candidates = training.Compiled(scope);
+      if (candidates.empty()) return;
+      const Way fastest = Fastest(candidates);
+      sides.push_back({called(side), OfStep(fastest.step)});
+      ways.resize(1);
+      ways.push_back(
+          {absl::StrCat(side, " (", fastest.name, ")"), fastest.step});
+    };
+    add_scope("packages", "model");
+    add_scope("whole_step", "step");
+    const Way chosen = Fastest(ways);
+    std::cerr << called("chosen") << " is " << chosen.name << std::endl;
+    sides.push_back(
+        {called("chosen"), OfStep(chosen.step), 1, called("torch_compile")});
+    sides.push_back({called("python_eager"), OfPeer(peer, "eager")});
+    sides.push_back({called("torch_compile"), OfPeer(peer, "compile")});
+    benchmark_.CompareAll(sides, {called("eager"), OfStep(eager)});
+  }
+
+ private:
+  Measure OfStep(const StepFunction& step) const {
+    const auto steps = [step] {
+      for (int i = 0; i < kSteps; ++i) step();
+    };
+    return [steps, by_cpu = options_.by_cpu] {
+      const auto start = std::chrono::steady_clock::now();
+      const double cpu = CpuTimeOf(steps);
+      const std::chrono::duration<double> wall =
+          std::chrono::steady_clock::now() - start;
+      return (by_cpu ? cpu : wall.count()) / kSteps;
+    };
+  }
+
+  // Not above zero if the peer fails.
+  Measure OfPeer(PythonPeer& peer, const std::string& side) const {
+    return [&peer, side, by_cpu = options_.by_cpu] {
+      const std::vector<double> costs = peer.Ask(side);
+      return costs.size() == 2 ? costs[by_cpu ? 1 : 0] : 0;
+    };
+  }
+
+  Benchmark& benchmark_;
+  const Options& options_;
+};
 
 }  // namespace
 }  // namespace slipway::perf
 
 int main(int argc, char** argv) {
   using namespace slipway::perf;  // NOLINT: the program's own
-  Benchmark benchmark("compile", "seconds");
-  if (!benchmark.ParseArguments(argc, argv)) return 2;
-  Net resnet("resnet18", ResNet18(), at::randn({8, 3, 64, 64}));
-  Net vit("vit_tiny", std::make_unique<TinyViT>(), at::randn({8, 3, 64, 64}));
-  Net pointwise("pointwise", std::make_unique<Pointwise>(),
-                at::randn({16, 3, 192, 192}));
-  for (Net* net : {&resnet, &vit, &pointwise}) CompareAll(benchmark, *net);
+  std::vector<const char*> arguments(argv, argv + argc);
+  const Options options = TakeOptions(arguments);
+  Benchmark benchmark("compile", options.by_cpu ? "CPU seconds" : "seconds");
+  if (!benchmark.ParseArguments(static_cast<int>(arguments.size()),
+                                arguments.data())) {
+    return 2;
+  }
+  Comparing comparing(benchmark, options);
+  int compared = 0;
+  for (const Net& net : AllNets()) {
+    if (!options.net.empty() && options.net != net.name) continue;
+    comparing.CompareNet(net);
+    ++compared;
+  }
+  if (compared == 0) {
+    std::cerr << "there is no net \"" << options.net
+              << "\"; there are: resnet18, vit_tiny, pointwise\n";
+    return 2;
+  }
   return benchmark.Finish(std::cout);
 }

@@ -38,15 +38,6 @@ std::string CpuModel() {
   return "unknown";
 }
 
-nlohmann::ordered_json Machine() {
-  double load = 0;
-  getloadavg(&load, 1);
-  return {{"cpu", CpuModel()},
-          {"cores", sysconf(_SC_NPROCESSORS_ONLN)},
-          {"isa", plan::DetectEnvironment().cpu_isa},
-          {"load", load}};
-}
-
 // A side that could not do its work ends the benchmark: its cost would make
 // any limit hold.
 double Cost(const std::string& side, const Measure& measure) {
@@ -56,12 +47,47 @@ double Cost(const std::string& side, const Measure& measure) {
   std::exit(1);
 }
 
+// Round by round.
+std::vector<double> Ratios(const std::vector<double>& a,
+                           const std::vector<double>& b) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < a.size(); ++i) ratios.push_back(a[i] / b[i]);
+  return ratios;
+}
+
+// A limit that is never looked at would always hold.
+size_t IndexOf(const std::string& name, const std::vector<Side>& sides) {
+  for (size_t i = 0; i < sides.size(); ++i) {
+    if (sides[i].name == name) return i;
+  }
+  std::cerr << "\"" << name << "\" is none of the sides\n";
+  std::exit(2);
+}
+
+void AddQuartiles(const std::vector<double>& ratios,
+                  nlohmann::ordered_json& json) {
+  json["ratio_median"] = Quantile(ratios, 0.5);
+  json["ratio_p25"] = Quantile(ratios, 0.25);
+  json["ratio_p75"] = Quantile(ratios, 0.75);
+}
+
+const char* Verdict(bool holds) { return holds ? "holds" : "DOES NOT HOLD"; }
+
 }  // namespace
 
 double CpuTimeOf(const std::function<void()>& f) {
   const double start = CpuSeconds();
   f();
   return CpuSeconds() - start;
+}
+
+nlohmann::ordered_json Machine() {
+  double load = 0;
+  getloadavg(&load, 1);
+  return {{"cpu", CpuModel()},
+          {"cores", sysconf(_SC_NPROCESSORS_ONLN)},
+          {"isa", plan::DetectEnvironment().cpu_isa},
+          {"load", load}};
 }
 
 Measure Constant(double cost) {
@@ -98,27 +124,60 @@ bool Benchmark::ParseArguments(int argc, const char* const* argv) {
 }
 
 void Benchmark::Compare(const Comparison& comparison) {
-  Result result;
-  result.a = comparison.a;
-  result.b = comparison.b;
-  result.limit = comparison.limit;
-  const auto cost_a = [&] { return Cost(comparison.a, comparison.measure_a); };
-  const auto cost_b = [&] { return Cost(comparison.b, comparison.measure_b); };
-  cost_a();
-  cost_b();
-  for (int round = 0; round < rounds_; ++round) {
-    double a = round % 2 == 0 ? cost_a() : 0;
-    const double b = cost_b();
-    if (round % 2 != 0) a = cost_a();
-    result.costs_a.push_back(a);
-    result.costs_b.push_back(b);
-    result.ratios.push_back(a / b);
-  }
-  results_.push_back(std::move(result));
+  CompareAll({{comparison.a, comparison.measure_a, comparison.limit}},
+             {comparison.b, comparison.measure_b});
 }
 
-bool Benchmark::Result::holds() const {
+void Benchmark::CompareAll(const std::vector<Side>& sides, const Side& base) {
+  std::vector<Side> all = sides;
+  all.push_back(base);
+  std::vector<std::vector<double>> costs(all.size());
+  for (const Side& side : all) Cost(side.name, side.measure);
+  for (int round = 0; round < rounds_; ++round) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const size_t turn = round % 2 == 0 ? i : all.size() - 1 - i;
+      costs[turn].push_back(Cost(all[turn].name, all[turn].measure));
+    }
+  }
+  for (size_t i = 0; i < sides.size(); ++i) {
+    Result result = {sides[i].name,
+                     base.name,
+                     costs[i],
+                     costs.back(),
+                     Ratios(costs[i], costs.back()),
+                     sides[i].limit};
+    if (!sides[i].at_most.empty()) {
+      const size_t other = IndexOf(sides[i].at_most, sides);
+      result.at_most = sides[other].name;
+      result.at_most_ratios = Ratios(costs[i], costs[other]);
+    }
+    results_.push_back(std::move(result));
+  }
+}
+
+bool Benchmark::Result::within_limit() const {
   return limit == 0 || Quantile(ratios, 0.25) <= limit;
+}
+
+bool Benchmark::Result::within_other() const {
+  return at_most.empty() || Quantile(at_most_ratios, 0.25) <= 1;
+}
+
+nlohmann::ordered_json Benchmark::ToJson(const Result& result) {
+  nlohmann::ordered_json json = {{"a", result.a}, {"b", result.b}};
+  AddQuartiles(result.ratios, json);
+  json["rounds"] = result.ratios.size();
+  json["a_median"] = Quantile(result.costs_a, 0.5);
+  json["b_median"] = Quantile(result.costs_b, 0.5);
+  json["limit"] = nullptr;
+  if (result.limit != 0) json["limit"] = result.limit;
+  json["holds"] = result.holds();
+  if (!result.at_most.empty()) {
+    json["at_most"] = {{"b", result.at_most}};
+    AddQuartiles(result.at_most_ratios, json["at_most"]);
+    json["at_most"]["holds"] = result.within_other();
+  }
+  return json;
 }
 
 nlohmann::ordered_json Benchmark::ToJson() const {
@@ -126,17 +185,7 @@ nlohmann::ordered_json Benchmark::ToJson() const {
   std::set<double> limits;
   bool all_hold = true;
   for (const Result& result : results_) {
-    pairs.push_back({{"a", result.a},
-                     {"b", result.b},
-                     {"ratio_median", Quantile(result.ratios, 0.5)},
-                     {"ratio_p25", Quantile(result.ratios, 0.25)},
-                     {"ratio_p75", Quantile(result.ratios, 0.75)},
-                     {"rounds", result.ratios.size()},
-                     {"a_median", Quantile(result.costs_a, 0.5)},
-                     {"b_median", Quantile(result.costs_b, 0.5)},
-                     {"limit", result.limit},
-                     {"holds", result.holds()}});
-    if (result.limit == 0) pairs.back()["limit"] = nullptr;
+    pairs.push_back(ToJson(result));
     if (result.limit != 0) limits.insert(result.limit);
     all_hold = all_hold && result.holds();
   }
@@ -147,21 +196,32 @@ nlohmann::ordered_json Benchmark::ToJson() const {
   return json;
 }
 
+std::string Benchmark::ToText(const Result& result) const {
+  std::string text = absl::StrFormat(
+      "%-40s %9.3g, %s %9.3g %s: ratio %.3f (quartiles %.3f to %.3f)", result.a,
+      Quantile(result.costs_a, 0.5), result.b, Quantile(result.costs_b, 0.5),
+      unit_, Quantile(result.ratios, 0.5), Quantile(result.ratios, 0.25),
+      Quantile(result.ratios, 0.75));
+  if (result.limit != 0) {
+    absl::StrAppendFormat(&text, ", limit %g %s", result.limit,
+                          Verdict(result.within_limit()));
+  }
+  if (!result.at_most.empty()) {
+    absl::StrAppendFormat(&text, ", over %s %.3f (%.3f to %.3f), limit 1 %s",
+                          result.at_most, Quantile(result.at_most_ratios, 0.5),
+                          Quantile(result.at_most_ratios, 0.25),
+                          Quantile(result.at_most_ratios, 0.75),
+                          Verdict(result.within_other()));
+  }
+  return text;
+}
+
 int Benchmark::Finish(std::ostream& out) const {
   const nlohmann::ordered_json json = ToJson();
-  if (json_) out << json.dump(2) << "\n";
-  for (const Result& result : results_) {
-    if (json_) break;
-    out << absl::StreamFormat(
-        "%-40s %9.3g, %s %9.3g %s: ratio %.3f (quartiles %.3f to %.3f)",
-        result.a, Quantile(result.costs_a, 0.5), result.b,
-        Quantile(result.costs_b, 0.5), unit_, Quantile(result.ratios, 0.5),
-        Quantile(result.ratios, 0.25), Quantile(result.ratios, 0.75));
-    if (result.limit != 0) {
-      out << absl::StreamFormat(", limit %g %s", result.limit,
-                                result.holds() ? "holds" : "DOES NOT HOLD");
-    }
-    out << "\n";
+  if (json_) {
+    out << json.dump(2) << "\n";
+  } else {
+    for (const Result& result : results_) out << ToText(result) << "\n";
   }
   return json["holds"].get<bool>() ? 0 : 1;
 }

@@ -49,6 +49,16 @@ struct Comparison {
   double limit = 0;
 };
 
+// One of several that are compared with the same base.
+struct Side {
+  std::string name;
+  Measure measure;
+  // Of this / base; 0 if this only informs.
+  double limit = 0;
+  // Another side, which this one may not exceed either; empty: none.
+  std::string at_most = "";
+};
+
 class Benchmark {
  public:
   Benchmark(std::string name, std::string unit);
@@ -59,13 +69,18 @@ class Benchmark {
 
   // Measures one pair: a round that does not count, then all rounds.
   void Compare(const Comparison& comparison);
+  // The same for several pairs at once, each side against `base`: in every
+  // round all of them are measured, base once.
+  void CompareAll(const std::vector<Side>& sides, const Side& base);
 
   // Prints what was measured. 0 if all limits hold, else 1.
   int Finish(std::ostream& out) const;
 
   // {name, machine, unit, pairs: [{a, b, ratio_median, ratio_p25, ratio_p75,
   // rounds, a_median, b_median, limit, holds}], limit, holds}; the document's
-  // limit is that of the pairs, null if they have several or none.
+  // limit is that of the pairs, null if they have several or none. A pair whose
+  // `a` may not exceed another side has `at_most`, {b, ratio_median, ratio_p25,
+  // ratio_p75, holds}, and holds if both do.
   nlohmann::ordered_json ToJson() const;
 
  private:
@@ -76,8 +91,15 @@ class Benchmark {
     std::vector<double> costs_b;
     std::vector<double> ratios;
     double limit = 0;
-    bool holds() const;
+    // Of another side that `a` may not exceed, and of a / that.
+    std::string at_most;
+    std::vector<double> at_most_ratios;
+    bool within_limit() const;
+    bool within_other() const;
+    bool holds() const { return within_limit() && within_other(); }
   };
+  static nlohmann::ordered_json ToJson(const Result& result);
+  std::string ToText(const Result& result) const;
 
   std::string name_;
   std::string unit_;
@@ -85,6 +107,9 @@ class Benchmark {
   bool json_ = false;
   std::vector<Result> results_;
 };
+
+// {cpu, cores, isa, load}.
+nlohmann::ordered_json Machine();
 
 // The q-quantile (0..1) by linear interpolation. `values` is not empty.
 double Quantile(std::vector<double> values, double q);

@@ -83,6 +83,53 @@ TEST(Benchmark, MeasuresBothSidesInTurns) {
   EXPECT_NE(out.str().find("ratio 1.000"), std::string::npos) << out.str();
 }
 
+TEST(Benchmark, MeasuresAllSidesInEachRound) {
+  Benchmark benchmark("order", "calls");
+  const char* argv[] = {"program", "--rounds=2"};
+  ASSERT_TRUE(benchmark.ParseArguments(2, argv));
+  std::string order;
+  const auto note = [&](char side) {
+    return [&order, side] { return order += side, 1.0; };
+  };
+  benchmark.CompareAll({{"a", note('a')}, {"b", note('b')}}, {"c", note('c')});
+  EXPECT_EQ(order,
+            "abc"
+            "abc"
+            "cba");
+  const nlohmann::ordered_json pairs = benchmark.ToJson()["pairs"];
+  ASSERT_EQ(pairs.size(), 2);
+  EXPECT_EQ(pairs[0]["a"], "a");
+  EXPECT_EQ(pairs[1]["a"], "b");
+  EXPECT_EQ(pairs[1]["b"], "c");
+}
+
+TEST(Benchmark, JudgesASideByAnotherOneToo) {
+  Benchmark benchmark("speed", "seconds");
+  const char* argv[] = {"program", "--rounds=5"};
+  ASSERT_TRUE(benchmark.ParseArguments(2, argv));
+  const Side other = {"other", Constant(3)};
+  const auto ours = [](double cost) {
+    return Side{"ours", Constant(cost), 1, "other"};
+  };
+  benchmark.CompareAll({ours(2), other}, {"base", Constant(4)});
+  const nlohmann::ordered_json json = benchmark.ToJson();
+  EXPECT_EQ(json["pairs"][0]["ratio_p25"], 0.5);
+  EXPECT_EQ(json["pairs"][0]["at_most"]["b"], "other");
+  EXPECT_NEAR(json["pairs"][0]["at_most"]["ratio_p25"], 2.0 / 3, 1e-12);
+  EXPECT_EQ(json["pairs"][0]["holds"], true);
+  EXPECT_FALSE(json["pairs"][1].contains("at_most"));
+  EXPECT_EQ(json["holds"], true);
+
+  // Within the limit, and above the other.
+  benchmark.CompareAll({ours(3.5), other}, {"base", Constant(4)});
+  std::ostringstream out;
+  EXPECT_EQ(benchmark.Finish(out), 1);
+  EXPECT_NE(out.str().find("limit 1 holds, over other 1.167"),
+            std::string::npos)
+      << out.str();
+  EXPECT_NE(out.str().find("limit 1 DOES NOT HOLD"), std::string::npos);
+}
+
 TEST(CpuTimeOf, CountsWorkAndNotWaiting) {
   volatile double sink = 0;
   const double busy = CpuTimeOf([&] {
