@@ -190,6 +190,40 @@ TEST(Compile, RefusesAWholeStepThatIsNotPossible) {
   EXPECT_THAT(status.message(), HasSubstr("no place for training_hyper"));
 }
 
+// An update that no graph can hold.
+class HostUpdate : public StepUpdate {
+ public:
+  absl::StatusOr<std::vector<nn::NamedTensor>> UpdatedTensors() override {
+    return absl::FailedPreconditionError("it asks the host");
+  }
+  absl::StatusOr<std::vector<double>> StepNumbers(
+      const StepContext& /*context*/,
+      const std::vector<double>& /*learning_rates*/) override {
+    return std::vector<double>();
+  }
+  void Update(const std::vector<at::Tensor>& /*numbers*/) override {}
+  void TookStep() override {}
+};
+
+TEST(Compile, TakesTheModelWhereNoCompilerTakesTheWholeStep) {
+  HostUpdate update;
+  Session run({});
+  run.state.whole_step.step_blocker = "";
+  run.state.whole_step.updates = {&update};
+  run.Begin();
+  WholeStepContext context(run.state);
+  ASSERT_TRUE(run.state.whole_step.function(context).ok());
+  EXPECT_EQ(run.state.whole_step.done, StepPart::kNone);
+  EXPECT_TRUE(run.Step().ok());
+  const Problems notes = NotesOf(run, "it asks the host");
+  ASSERT_THAT(notes, SizeIs(1));
+  EXPECT_EQ(notes[0].severity, Severity::kNote);
+  // The model's compiler fails here, as in all of these tests.
+  EXPECT_TRUE(run.Step().ok());
+  ASSERT_THAT(run.Warnings(), SizeIs(1));
+  EXPECT_THAT(run.Warnings()[0].message, HasSubstr("the train graph"));
+}
+
 TEST(Compile, TakesTheLossWithTheModelWhereItMay) {
   Session with({.scope = "model", .loss = true});
   with.Begin();
