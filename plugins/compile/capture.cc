@@ -47,8 +47,7 @@ absl::StatusOr<GraphPointer> TraceForward(
     const nn::Module::ForwardFunction& forward, const Inputs& inputs,
     const Value& batch, Value& output) {
   return Trace(inputs.tensors(), [&](const std::vector<Tensor>& tensors) {
-    const auto first = tensors.begin() + inputs.state_size();
-    output = forward(batch.Unflatten({first, tensors.end()}));
+    output = forward(inputs.BatchIn(tensors, batch));
     return output.Flatten();
   });
 }

@@ -151,12 +151,14 @@ void CompiledGraph::LoadAll() {
       candidate.status = package.status();
       if (package.ok()) candidate.package = *std::move(package);
     }
-    if (setup_.peers != nullptr && !setup_.peers->All(candidate.status.ok()) &&
-        candidate.status.ok()) {
-      candidate.status =
-          absl::UnavailableError("another rank could not load it");
-    }
+    Agree(candidate, absl::UnavailableError("another rank could not load it"));
   }
+}
+
+void CompiledGraph::Agree(Candidate& candidate, const absl::Status& elsewhere) {
+  if (setup_.peers == nullptr) return;
+  const bool mine = candidate.status.ok();
+  if (!setup_.peers->All(mine) && mine) candidate.status = elsewhere;
 }
 
 void CompiledGraph::VerifyAll(Trial& trial) {
@@ -164,10 +166,7 @@ void CompiledGraph::VerifyAll(Trial& trial) {
     candidate->status = trial.Verify([candidate](const auto& inputs) {
       return candidate->package->Run(inputs);
     });
-    if (setup_.peers != nullptr && !setup_.peers->All(candidate->status.ok()) &&
-        candidate->status.ok()) {
-      candidate->status = absl::DataLossError("it was wrong on another rank");
-    }
+    Agree(*candidate, absl::DataLossError("it was wrong on another rank"));
   }
 }
 

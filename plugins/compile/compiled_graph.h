@@ -93,6 +93,8 @@ class CompiledGraph {
   void Decide(const MakeTrial& make_trial);
   void LoadAll();
   void VerifyAll(Trial& trial);
+  // What is good here alone fails with `elsewhere`.
+  void Agree(Candidate& candidate, const absl::Status& elsewhere);
   void Choose(Trial& trial);
   void Keep(Candidate& candidate);
   void Fail(const absl::Status& status);

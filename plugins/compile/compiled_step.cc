@@ -53,23 +53,29 @@ absl::Status CompiledStep::Run(WholeStepContext& context) {
   const absl::Status status = SetInputs(context, batch);
   if (absl::IsUnavailable(status)) return absl::OkStatus();  // not yet
   if (!status.ok()) inputs_.emplace(context.model(), batch);
-  const StepFunctions step = {
-      .forward =
-          [&context](const Value& x) { return ForwardAndLoss(context, x); },
-      .update =
-          [&](const std::vector<Tensor>& numbers) {
-            Update(context, 0, numbers);
-          },
-      .guard = context.guard()};
   CompiledGraph* const graph =
       graphs_.For(*inputs_, [&]() -> absl::StatusOr<Capture> {
         if (!status.ok()) return status;
-        return CaptureStep(step, *inputs_, batch);
+        return CaptureStep(FunctionsOf(context), *inputs_, batch);
       });
   if (graph != nullptr) RunGraph(*graph, context, batch);
-  // A batch is not held until the next one comes.
-  inputs_->set_batch(Value());
+  if (status.ok()) {
+    // A batch is not held until the next one comes.
+    inputs_->set_batch(Value());
+  } else {
+    inputs_.reset();  // no step's
+  }
   return absl::OkStatus();
+}
+
+StepFunctions CompiledStep::FunctionsOf(WholeStepContext& context) const {
+  const auto forward = [&context](const Value& batch) {
+    return ForwardAndLoss(context, batch);
+  };
+  const auto update = [this, &context](const std::vector<Tensor>& numbers) {
+    Update(context, 0, numbers);
+  };
+  return {.forward = forward, .update = update, .guard = context.guard()};
 }
 
 absl::Status CompiledStep::SetInputs(WholeStepContext& context,
@@ -79,7 +85,8 @@ absl::Status CompiledStep::SetInputs(WholeStepContext& context,
   const absl::StatusOr<Tensor> numbers =
       Numbers(context, context.learning_rates());
   if (!numbers.ok()) return numbers.status();
-  if (!inputs_) {
+  // A parameter's first gradient brings state that was not there.
+  if (!inputs_ || inputs_->updated_count() != updated->size()) {
     inputs_.emplace(context.model(), *updated, *numbers, batch);
     return absl::OkStatus();
   }
@@ -137,8 +144,7 @@ std::unique_ptr<Trial> CompiledStep::MakeTrial(WholeStepContext& context,
   trial_inputs_ = inputs_;
   trial_inputs_->set_numbers(*numbers);
   const auto eager = [&](const std::vector<Tensor>& tensors) {
-    const auto first = tensors.begin() + trial_inputs_->state_size();
-    return TakeEagerly(context, batch.Unflatten({first, tensors.end()}))
+    return TakeEagerly(context, trial_inputs_->BatchIn(tensors, batch))
         .Flatten();
   };
   auto trial = std::make_unique<Trial>(eager, *trial_inputs_, options);

@@ -19,6 +19,7 @@
 #include "ATen/core/Tensor.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "plugins/compile/capture.h"
 #include "plugins/compile/compiled_graph.h"
 #include "plugins/compile/graphs_by_shape.h"
 #include "plugins/compile/inputs.h"
@@ -47,6 +48,7 @@ class CompiledStep {
       const WholeStepContext& context) const;
   absl::StatusOr<at::Tensor> Numbers(const WholeStepContext& context,
                                      const std::vector<double>& rates);
+  StepFunctions FunctionsOf(WholeStepContext& context) const;
   absl::Status SetInputs(WholeStepContext& context, const Value& batch);
   void RunGraph(CompiledGraph& graph, WholeStepContext& context,
                 const Value& batch);

@@ -113,6 +113,11 @@ std::vector<at::Tensor> Inputs::buffers() const {
           tensors_.begin() + parameter_count_ + buffer_count_};
 }
 
+Value Inputs::BatchIn(const std::vector<at::Tensor>& tensors,
+                      const Value& batch) const {
+  return batch.Unflatten({tensors.begin() + state_size_, tensors.end()});
+}
+
 std::vector<at::Tensor> Inputs::written() const {
   return {tensors_.begin() + written_begin(), tensors_.begin() + written_end()};
 }

@@ -58,7 +58,7 @@ class Inputs {
          const at::Tensor& numbers, const Value& batch);
 
   void set_batch(const Value& batch);
-  // As many as before.
+  // As many as updated_count().
   void set_updated(const std::vector<nn::NamedTensor>& updated);
   void set_numbers(const at::Tensor& numbers);
 
@@ -68,6 +68,9 @@ class Inputs {
   std::vector<at::Tensor> parameters() const;
   std::vector<at::Tensor> buffers() const;
   std::vector<at::Tensor> batch() const;
+  // The batch among such tensors, in the structure of `batch`.
+  Value BatchIn(const std::vector<at::Tensor>& tensors,
+                const Value& batch) const;
   // What a pass may write: buffers; a step, everything but numbers and batch.
   std::vector<at::Tensor> written() const;
   std::vector<std::string> written_names() const;
@@ -75,6 +78,10 @@ class Inputs {
   size_t parameter_count() const { return parameter_count_; }
   size_t buffer_count() const { return buffer_count_; }
   size_t batch_count() const { return tensors_.size() - state_size_; }
+  // Of a whole step, 0 otherwise.
+  size_t updated_count() const {
+    return is_step_ ? state_size_ - 1 - parameter_count_ - buffer_count_ : 0;
+  }
   // All but the batch.
   size_t state_size() const { return state_size_; }
   bool is_step() const { return is_step_; }

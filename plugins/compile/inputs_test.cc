@@ -73,5 +73,21 @@ TEST_F(MatchTest, RefusesAModelThatHasChanged) {
       Match(inputs.tensors(), types, inputs.state_size(), BatchSizes{2, 100}));
 }
 
+TEST(Inputs, OfAStepHaveWhatItUpdatesBeforeNumbersAndBatch) {
+  const std::unique_ptr<nn::Module> net = TestNet();
+  const Value batch(Value::Map{{"input", Value(at::randn({4, 3, 8, 8}))},
+                               {"target", Value(at::randn({4}))}});
+  const at::Tensor momentum = at::randn({2});
+  const Inputs inputs(*net, {{"momentum/a", momentum}}, at::randn({3}), batch);
+  EXPECT_EQ(inputs.updated_count(), 1);
+  EXPECT_EQ(inputs.batch_count(), 2);
+  EXPECT_EQ(inputs.written_names().back(), "momentum/a");
+  EXPECT_EQ(inputs.names()[inputs.state_size() - 1], "numbers");
+  const Value found = inputs.BatchIn(inputs.tensors(), batch);
+  EXPECT_TRUE(
+      found.Find("target")->tensor().is_same(batch.Find("target")->tensor()));
+  EXPECT_EQ(Inputs(*net, batch).updated_count(), 0);
+}
+
 }  // namespace
 }  // namespace slipway::compile

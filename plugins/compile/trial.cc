@@ -287,10 +287,8 @@ std::vector<int64_t> Trial::PeakBytes(const std::vector<Forward>& candidates) {
 
 Trial::Forward OfGraphInputs(const nn::Module::ForwardFunction& forward,
                              const Inputs& inputs, const Value& batch) {
-  return [&forward, &batch,
-          first = inputs.state_size()](const std::vector<Tensor>& tensors) {
-    const std::vector<Tensor> now(tensors.begin() + first, tensors.end());
-    return forward(batch.Unflatten(now)).Flatten();
+  return [&forward, &inputs, &batch](const std::vector<Tensor>& tensors) {
+    return forward(inputs.BatchIn(tensors, batch)).Flatten();
   };
 }
 
