@@ -20,6 +20,7 @@ using nlohmann::ordered_json;
 
 struct Epoch {
   std::optional<double> train;
+  double synchronisation = 0;
   std::optional<double> valid;
 };
 
@@ -32,7 +33,11 @@ absl::StatusOr<std::map<int, Epoch>> ReadEpochs(const std::string& path) {
     if (json.is_discarded() || json.value("kind", "") != "epoch") continue;
     Epoch& epoch = epochs[json.value("epoch", 0)];
     const std::string split = json.value("split", "");
-    if (split == "train") epoch.train = json.value("seconds", 0.0);
+    if (split == "train") {
+      epoch.train = json.value("seconds", 0.0);
+      epoch.synchronisation = json.value("time", ordered_json::object())
+                                  .value("synchronisation", 0.0);
+    }
     if (split == "valid") epoch.valid = json.value("seconds", 0.0);
   }
   return epochs;
@@ -148,6 +153,7 @@ void AddDetails(const TableRow& row, std::vector<Line>& lines) {
                      run == &row.baseline ? "baseline" : "compiled",
                      CodeOf(*run),
                      absl::StrFormat("%.3f s", run->train_seconds),
+                     absl::StrFormat("%.3f s", run->synchronisation_seconds),
                      absl::StrFormat("%.3f s", run->valid_seconds),
                      absl::StrFormat("%.0f MB", run->peak_rss_bytes * 1e-6),
                      MetricsOf(*run)});
@@ -159,6 +165,7 @@ void AddDetails(const TableRow& row, std::vector<Line>& lines) {
 ordered_json ToJson(const RunFigures& run) {
   return {{"seconds", run.seconds},
           {"train_seconds", run.train_seconds},
+          {"synchronisation_seconds", run.synchronisation_seconds},
           {"valid_seconds", run.valid_seconds},
           {"epochs", run.epochs},
           {"metrics", run.metrics},
@@ -177,10 +184,11 @@ absl::StatusOr<RunFigures> ReadRun(const std::string& run_dir, int warm_up) {
   if (!epochs.ok()) return epochs.status();
   absl::StatusOr<RunFigures> figures = ReadResult(run_dir + "/result.json");
   if (!figures.ok()) return figures;
-  std::vector<double> all, train, valid;
+  std::vector<double> all, train, valid, synchronisation;
   for (const auto& [number, epoch] : *epochs) {
     if (number < warm_up || !epoch.train || !epoch.valid) continue;
     train.push_back(*epoch.train);
+    synchronisation.push_back(epoch.synchronisation);
     valid.push_back(*epoch.valid);
     all.push_back(*epoch.train + *epoch.valid);
   }
@@ -190,14 +198,15 @@ absl::StatusOr<RunFigures> ReadRun(const std::string& run_dir, int warm_up) {
   }
   figures->seconds = Quantile(all, 0.5);
   figures->train_seconds = Quantile(train, 0.5);
+  figures->synchronisation_seconds = Quantile(synchronisation, 0.5);
   figures->valid_seconds = Quantile(valid, 0.5);
   figures->epochs = static_cast<int64_t>(all.size());
   return figures;
 }
 
 std::string ToText(const std::vector<TableRow>& rows) {
-  std::vector<Line> details = {
-      {"run", "", "code", "training", "validation", "peak", "final"}};
+  std::vector<Line> details = {{"run", "", "code", "training", "of it waiting",
+                                "validation", "peak", "final"}};
   for (const TableRow& row : rows) AddDetails(row, details);
   return absl::StrCat(Aligned(EpochLines(rows)), "\n", Aligned(details));
 }

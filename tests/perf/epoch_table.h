@@ -11,6 +11,9 @@
 // which code is compiled, and
 //
 //   improvement = 100 * (baseline - compiled) / baseline
+//
+// Among ranks, training waits for gradients that come too late to travel while
+// backward runs; compiled code yields all of them at its end.
 #ifndef SLIPWAY_TESTS_PERF_EPOCH_TABLE_H_
 #define SLIPWAY_TESTS_PERF_EPOCH_TABLE_H_
 
@@ -27,6 +30,8 @@ namespace slipway::perf {
 struct RunFigures {
   double seconds = 0;  // of an epoch: training and validation
   double train_seconds = 0;
+  // Of them, waiting for other ranks and their gradients.
+  double synchronisation_seconds = 0;
   double valid_seconds = 0;
   int64_t epochs = 0;  // of which these are the medians
   // What result.json says: {train: {<name>: value}, valid: {...}}.
@@ -54,8 +59,9 @@ absl::StatusOr<RunFigures> ReadRun(const std::string& run_dir, int warm_up);
 // runs: training and validation, losses, metrics, memory, the code.
 std::string ToText(const std::vector<TableRow>& rows);
 
-// [{recipe, ema, ranks, baseline: {seconds, train_seconds, valid_seconds,
-// epochs, metrics, peak_rss_bytes, compile}, compiled: likewise, improvement}].
+// [{recipe, ema, ranks, baseline: {seconds, train_seconds,
+// synchronisation_seconds, valid_seconds, epochs, metrics, peak_rss_bytes,
+// compile}, compiled: likewise, improvement}].
 nlohmann::ordered_json ToJson(const std::vector<TableRow>& rows);
 
 }  // namespace slipway::perf

@@ -19,9 +19,12 @@ constexpr char kResult[] = R"({"schema": 1,
   "peak_rss_bytes": 250000000,
   "compile": {"scope": "step", "candidate": "plain", "speedup": 1.25}})";
 
-std::string EpochLine(const std::string& split, int epoch, double seconds) {
+std::string EpochLine(const std::string& split, int epoch, double seconds,
+                      double waiting = 0) {
   return absl::StrCat(R"({"kind":"epoch","split":")", split, R"(","epoch":)",
-                      epoch, R"(,"seconds":)", seconds, "}\n");
+                      epoch, R"(,"seconds":)", seconds,
+                      R"(,"time":{"data":0.25,"synchronisation":)", waiting,
+                      "}}\n");
 }
 
 // A run's folder with these files.
@@ -46,8 +49,8 @@ TEST(ReadRun, TakesMediansOfEpochsAfterTheWarmUp) {
       FolderWith(
           absl::StrCat("{\"kind\":\"header\",\"schema\":1}\n",
                        EpochLine("train", 0, 90), EpochLine("valid", 0, 9),
-                       EpochLine("train", 1, 1), EpochLine("valid", 1, 8),
-                       EpochLine("train", 2, 2), EpochLine("valid", 2, 2),
+                       EpochLine("train", 1, 1, 0.5), EpochLine("valid", 1, 8),
+                       EpochLine("train", 2, 2, 0.75), EpochLine("valid", 2, 2),
                        EpochLine("train", 3, 7), EpochLine("valid", 3, 0.5),
                        "{\"kind\":\"step\",\"seconds\":3}\n"),
           kResult),
@@ -57,6 +60,7 @@ TEST(ReadRun, TakesMediansOfEpochsAfterTheWarmUp) {
   // Of 9, 4 and 7.5: not the sum of the medians.
   EXPECT_EQ(run->seconds, 7.5);
   EXPECT_EQ(run->train_seconds, 2);
+  EXPECT_EQ(run->synchronisation_seconds, 0.5);
   EXPECT_EQ(run->valid_seconds, 2);
   EXPECT_EQ(run->peak_rss_bytes, 250'000'000);
   EXPECT_EQ(run->metrics["train"]["Accuracy"], 0.75);
