@@ -18,6 +18,10 @@
 // nor torch_compile. Compiling takes minutes, and once: what is compiled stays
 // in the user's cache. Where others use the machine, --clock=cpu counts
 // processor time instead.
+//
+// With --kernels, the whole step is compared with its kernels alone, without
+// what calls them, gives them memory and guards them: how much is left to gain
+// there. Its code is compiled anew, with a record of each kernel.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -28,6 +32,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/perf/harness.h"
+#include "tests/perf/kernel_time.h"
 #include "tests/perf/net_training.h"
 #include "tests/perf/nets.h"
 #include "tests/perf/python_peer.h"
@@ -41,6 +46,7 @@ constexpr int kSteps = 3;
 struct Options {
   std::string net;  // empty: all
   bool by_cpu = false;
+  bool kernels = false;
 };
 
 // Takes what is not the harness's from the arguments.
@@ -55,6 +61,7 @@ Options TakeOptions(std::vector<const char*>& arguments) {
       options.by_cpu = argument == "--clock=cpu";
       return true;
     }
+    if (argument == "--kernels") return options.kernels = true;
     return false;
   };
   arguments.erase(std::remove_if(arguments.begin(), arguments.end(), is_ours),
@@ -99,14 +106,28 @@ class Comparing {
     benchmark_.CompareAll(sides, {called("eager"), OfStep(eager)});
   }
 
- private:
-  Measure OfStep(const StepFunction& step) const {
-    const auto steps = [step] {
-      for (int i = 0; i < kSteps; ++i) step();
+  void CompareWithKernels(const Net& net) {
+    NetTraining training(net.make(), net.images,
+                         R"({"cpp.enable_kernel_profile": true})");
+    const std::vector<Way> candidates = training.Compiled("step");
+    if (candidates.empty()) return;
+    const Way fastest = Fastest(candidates);
+    const auto kernels = [&] {
+      return KernelSecondsOf([&] { Steps(fastest.step); }) / kSteps;
     };
-    return [steps, by_cpu = options_.by_cpu] {
+    benchmark_.CompareAll({{net.name + "/whole_step", OfStep(fastest.step)}},
+                          {net.name + "/kernels", kernels});
+  }
+
+ private:
+  static void Steps(const StepFunction& step) {
+    for (int i = 0; i < kSteps; ++i) step();
+  }
+
+  Measure OfStep(const StepFunction& step) const {
+    return [step, by_cpu = options_.by_cpu] {
       const auto start = std::chrono::steady_clock::now();
-      const double cpu = CpuTimeOf(steps);
+      const double cpu = CpuTimeOf([&] { Steps(step); });
       const std::chrono::duration<double> wall =
           std::chrono::steady_clock::now() - start;
       return (by_cpu ? cpu : wall.count()) / kSteps;
@@ -141,7 +162,8 @@ int main(int argc, char** argv) {
   int compared = 0;
   for (const Net& net : AllNets()) {
     if (!options.net.empty() && options.net != net.name) continue;
-    comparing.CompareNet(net);
+    options.kernels ? comparing.CompareWithKernels(net)
+                    : comparing.CompareNet(net);
     ++compared;
   }
   if (compared == 0) {

@@ -42,8 +42,10 @@ absl::StatusOr<LossOutput> CrossEntropy::Compute(const Value& prediction,
 }
 
 NetTraining::NetTraining(std::unique_ptr<nn::Module> net,
-                         const std::vector<int64_t>& images)
+                         const std::vector<int64_t>& images,
+                         std::string compiler_options)
     : net_(std::move(net)), ema_(SlowDecay()) {
+  options_.compiler_options = std::move(compiler_options);
   options_.wait = true;
   options_.program = "plugins/compile/compiler/programs/run_compiler.py";
   ParameterGroup group = {.name = "default", .initial_lr = kRate};

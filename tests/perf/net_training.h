@@ -46,8 +46,10 @@ class CrossEntropy : public Loss {
 
 class NetTraining {
  public:
+  // `compiler_options` are the compiler's, as JSON.
   NetTraining(std::unique_ptr<nn::Module> net,
-              const std::vector<int64_t>& images);
+              const std::vector<int64_t>& images,
+              std::string compiler_options = "{}");
 
   // Functions are valid as long as this.
   StepFunction Eager();
