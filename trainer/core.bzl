@@ -29,11 +29,12 @@ def _interface_impl(ctx):
     merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     inputs = merged.linking_context.linker_inputs.to_list()
     flags = [_flags_only(entry) for entry in inputs if entry.user_link_flags]
-    if ctx.file.library:
+    libraries = ctx.files.libraries
+    if libraries:
         flags.append(cc_common.create_linker_input(
             owner = ctx.label,
-            user_link_flags = depset([ctx.file.library.path]),
-            additional_inputs = depset([ctx.file.library]),
+            user_link_flags = depset([file.path for file in libraries]),
+            additional_inputs = depset(libraries),
         ))
     return [CcInfo(
         compilation_context = merged.compilation_context,
@@ -42,13 +43,13 @@ def _interface_impl(ctx):
         ),
     )]
 
-# The headers and linker flags of `deps` without their objects. `library` is a
-# shared library to name on the link line, as a file: without an rpath.
-_interface = rule(
+# The headers and linker flags of `deps` without their objects. `libraries` are
+# shared ones to name on the link line, as files: without an rpath.
+interface = rule(
     implementation = _interface_impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo]),
-        "library": attr.label(allow_single_file = [".so"]),
+        "libraries": attr.label_list(allow_files = [".so"]),
     },
 )
 
@@ -72,14 +73,14 @@ def shared_core(name, libraries, visibility = ["//visibility:public"]):
         visibility = visibility,
         deps = libraries + ["@libtorch//:by_name"],
     )
-    _interface(
+    interface(
         name = name + "_interface",
         visibility = visibility,
         deps = libraries,
     )
-    _interface(
+    interface(
         name = name + "_by_name",
-        library = library,
+        libraries = [library],
         visibility = visibility,
         deps = libraries + ["@libtorch//:by_name"],
     )

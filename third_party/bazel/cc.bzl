@@ -35,6 +35,10 @@ _COPTS = [
     "-Wno-restrict",
 ]
 
+# Linker flags of programs that can be installed: the prefix's libraries first,
+# wherever it has been moved to.
+INSTALLED_LINKOPTS = ["-Wl,-rpath,$$ORIGIN/../lib"]
+
 def slipway_cc_library(name, copts = [], **kwargs):
     """A library.
 
