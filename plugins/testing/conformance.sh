@@ -1,0 +1,3 @@
+#!/bin/sh
+# conformance.sh PROGRAM ARGUMENT...: the program, as a test.
+exec "$@"
