@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "plugins/testing/check.h"
+#include "plugins/testing/forked.h"
 #include "trainer/data/rng.h"
 #include "trainer/plan/plan.h"
 
@@ -102,6 +103,7 @@ bool NamesAKey(const Subject& subject, const std::string& message) {
 absl::Status CheckBounds(const Subject& subject, const ConfigField& field) {
   for (const Node& value : Bounds(field)) {
     const std::string setting = Setting(field.key, value);
+    NowAt("with " + setting);
     absl::Status status = Planned(subject, field.key, value);
     if (status.ok()) {
       Node config = DefaultConfig(subject.manifest);
@@ -211,13 +213,15 @@ absl::Status TakesAnyConfig(const Subject& subject) {
     for (const ConfigField& field : subject.manifest.config) {
       config.Set(field.key, RandomValue(field, rng));
     }
+    const std::string place =
+        absl::StrCat("with --seed=", subject.seed, ", number ", i, ": ",
+                     config.ToJson().dump());
+    NowAt(place);
     const absl::Status status = Creates(subject, config);
     const bool refused = absl::IsInvalidArgument(status) &&
                          NamesAKey(subject, std::string(status.message()));
     if (status.ok() || refused) continue;
-    return Found(absl::StrCat("with --seed=", subject.seed, ", number ", i,
-                              ": ", config.ToJson().dump(), "\n",
-                              std::string(status.message())));
+    return Found(absl::StrCat(place, "\n", std::string(status.message())));
   }
   return absl::OkStatus();
 }

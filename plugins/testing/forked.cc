@@ -13,12 +13,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "ATen/Parallel.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "trainer/plugin/exception.h"
 
@@ -27,8 +27,21 @@ namespace {
 
 using Function = std::function<absl::StatusOr<std::string>()>;
 
-// A process on its way, and the pipe on which it says what came of it: a
-// status's code, a colon and a text.
+// The pipe of this process, if it is a child; set once, at its start.
+int to_parent = -1;
+
+// Each message is ended by a zero.
+void Send(const std::string& message) {
+  const std::string text = message + '\0';
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t n = write(to_parent, text.data() + done, text.size() - done);
+    if (n <= 0) return;
+    done += n;
+  }
+}
+
+// A process on its way, and the pipe on which it says what it is at ("@..."),
+// and at last what came of it: a status's code, a colon and a text.
 class Child {
  public:
   explicit Child(const Function& function) {
@@ -52,26 +65,20 @@ class Child {
 
   absl::StatusOr<std::string> Wait(absl::Time until) {
     if (pid_ <= 0) return absl::InternalError("no process could be started");
-    const std::optional<std::string> said = ReadAll(until);
-    if (!said) kill(pid_, SIGKILL);
+    std::string said;
+    const bool killed = !ReadAll(until, said);
+    if (killed) kill(pid_, SIGKILL);
     int status = 0;
     waitpid(pid_, &status, 0);
     kill(-pid_, SIGKILL);
-    if (!said) {
-      return absl::DeadlineExceededError("it did not come to an end in time");
-    }
-    if (WIFSIGNALED(status)) {
-      return absl::InternalError(
-          absl::StrCat("the process was ended by ",
-                       std::string(strsignal(WTERMSIG(status)))));
-    }
-    return Parse(*said, WEXITSTATUS(status));
+    return Parse(said, status, killed);
   }
 
  private:
   [[noreturn]] static void Be(const Function& function, int to) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    to_parent = to;
     at::set_num_threads(1);
     absl::StatusOr<std::string> result;
     try {
@@ -79,43 +86,54 @@ class Child {
     } catch (...) {
       result = CurrentExceptionStatus();
     }
-    const std::string text = absl::StrCat(
+    Send(absl::StrCat(
         static_cast<int>(result.status().code()), ":",
-        result.ok() ? *result : std::string(result.status().message()));
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = write(to, text.data() + done, text.size() - done);
-      if (n <= 0) break;
-      done += n;
-    }
+        result.ok() ? *result : std::string(result.status().message())));
     // Destructors of what is the parent's are not run.
     _exit(0);
   }
 
-  std::optional<std::string> ReadAll(absl::Time until) {
-    std::string text;
+  // False if the time was over before the process was.
+  bool ReadAll(absl::Time until, std::string& text) {
     while (true) {
-      const absl::Duration left = until - absl::Now();
+      const int64_t patience = absl::ToInt64Milliseconds(until - absl::Now());
       pollfd wait = {.fd = from_, .events = POLLIN, .revents = 0};
-      const int64_t patience = absl::ToInt64Milliseconds(left);
-      if (patience <= 0) return std::nullopt;
-      if (poll(&wait, 1, static_cast<int>(patience)) == 0) return std::nullopt;
+      if (patience <= 0) return false;
+      if (poll(&wait, 1, static_cast<int>(patience)) == 0) return false;
       char buffer[4096];
       const ssize_t n = read(from_, buffer, sizeof(buffer));
-      if (n <= 0) return text;
+      if (n <= 0) return true;
       text.append(buffer, n);
     }
   }
 
-  static absl::StatusOr<std::string> Parse(const std::string& said, int code) {
-    const size_t colon = said.find(':');
-    if (colon == std::string::npos) {
-      return absl::InternalError(
-          absl::StrCat("the process ended itself with code ", code));
+  static std::string HowItEnded(int status, bool killed) {
+    if (killed) return "the process did not come to an end in time";
+    if (!WIFSIGNALED(status)) {
+      return absl::StrCat("the process ended itself with code ",
+                          WEXITSTATUS(status));
     }
-    std::string text = said.substr(colon + 1);
-    const auto status = static_cast<absl::StatusCode>(atoi(said.c_str()));
-    if (status == absl::StatusCode::kOk) return text;
-    return absl::Status(status, text);
+    return absl::StrCat("the process was ended by ",
+                        std::string(strsignal(WTERMSIG(status))));
+  }
+
+  static absl::StatusOr<std::string> Parse(const std::string& said, int status,
+                                           bool killed) {
+    std::string stage;
+    for (const auto view : absl::StrSplit(said, '\0', absl::SkipEmpty())) {
+      const std::string message(view);
+      if (message[0] == '@') {
+        stage = message.substr(1) + ": ";
+        continue;
+      }
+      const auto code =
+          static_cast<absl::StatusCode>(std::atoi(message.c_str()));
+      std::string text = message.substr(message.find(':') + 1);
+      if (code == absl::StatusCode::kOk) return text;
+      return absl::Status(code, text);
+    }
+    const std::string how = absl::StrCat(stage, HowItEnded(status, killed));
+    return killed ? absl::DeadlineExceededError(how) : absl::InternalError(how);
   }
 
   pid_t pid_ = -1;
@@ -156,6 +174,10 @@ dist::Environment EnvironmentOf(int rank, int count, const Listener& listener) {
 }
 
 }  // namespace
+
+void NowAt(const std::string& stage) {
+  if (to_parent >= 0) Send("@" + stage);
+}
 
 absl::Status RunForked(const std::function<absl::Status()>& function,
                        absl::Duration limit) {

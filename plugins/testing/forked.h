@@ -24,6 +24,10 @@ namespace slipway::testing {
 absl::Status RunForked(const std::function<absl::Status()>& function,
                        absl::Duration limit);
 
+// Says what the function is at, for the message where it does not return. In
+// such a process only; elsewhere it does nothing.
+void NowAt(const std::string& stage);
+
 // What one of several ranks does; the text that it has to say.
 using RankFunction =
     std::function<absl::StatusOr<std::string>(dist::ProcessGroup& group)>;

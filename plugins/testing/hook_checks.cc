@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "plugins/testing/check.h"
+#include "plugins/testing/forked.h"
 #include "trainer/loop/state_hash.h"
 
 namespace slipway::testing {
@@ -222,11 +223,12 @@ absl::Status SurvivesNeighbour(const Subject& subject) {
        {Hook::kConfigure, Hook::kWrapForward, Hook::kFitBegin,
         Hook::kBeforeForward, Hook::kBeforeOptimizer, Hook::kEvalBatchBegin,
         Hook::kBeforeSave, Hook::kFitEnd}) {
+    const std::string place = absl::StrCat("where a neighbour fails in ",
+                                           std::string(ToString(hook)));
+    NowAt(place);
     const absl::Status status = SurviveFailureAt(subject, hook);
     if (status.ok()) continue;
-    return Found(absl::StrCat("where a neighbour fails in ",
-                              std::string(ToString(hook)), ": ",
-                              std::string(status.message())));
+    return Found(absl::StrCat(place, ": ", std::string(status.message())));
   }
   return absl::OkStatus();
 }
