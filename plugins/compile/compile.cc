@@ -179,6 +179,8 @@ absl::Status Compile::TellTraining(Context& context,
         context.Report(Note(ToText(outcome), "the model alone is compiled"));
         return absl::OkStatus();
       }
+      // Taken up again, it goes on.
+      if (outcome.candidate == saved_candidate_) outcome.step = saved_since_;
       outcome_ = outcome;
       context.SetResult("compile", ToNode(outcome));
     }
@@ -229,6 +231,8 @@ absl::Status Compile::LoadState(int version, const PluginState& state) {
       params.Text("candidate", "", {"", "plain", "layout", "eager"});
   const bool step = params.Text("scope", "model", {"model", "step"}) == "step";
   (step ? step_setup_ : train_setup_).candidate = candidate;
+  saved_candidate_ = candidate;
+  saved_since_ = params.Int("since_step", {.fallback = 0});
   return ToStatus(problems);
 }
 

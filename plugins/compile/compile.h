@@ -16,8 +16,10 @@
 #ifndef SLIPWAY_PLUGINS_COMPILE_COMPILE_H_
 #define SLIPWAY_PLUGINS_COMPILE_COMPILE_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -71,6 +73,9 @@ class Compile : public Plugin {
   std::optional<CompiledForward> valid_;
   // Of the first training graph.
   std::optional<Outcome> outcome_;
+  // What a checkpoint has said, and from which step on.
+  std::string saved_candidate_;
+  int64_t saved_since_ = 0;
 };
 
 }  // namespace slipway::compile
