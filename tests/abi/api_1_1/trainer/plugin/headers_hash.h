@@ -1,0 +1,1 @@
+#define SLIPWAY_HEADERS_HASH "of API 1.1"
