@@ -9,6 +9,11 @@ INSTALL = "plugins/install/install.py"
 # A stranger's: without what Bazel tells its tests, and one thread.
 ENVIRONMENT = {"HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8",
                "OMP_NUM_THREADS": "1", "PATH": os.environ["PATH"]}
+ENVIRONMENT.update({name: value for name, value in os.environ.items()
+                    if name.endswith("SAN_OPTIONS")})
+# By what a program that was built with them links.
+SANITIZERS = {"libasan.so": "-fsanitize=address,undefined",
+              "libtsan.so": "-fsanitize=thread"}
 
 
 def run(arguments, folder, **environment):
@@ -17,6 +22,13 @@ def run(arguments, folder, **environment):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env={**ENVIRONMENT, **environment})
     return done.returncode, done.stdout
+
+
+def sanitizers(trainer):
+    """The flags of plugins for a trainer: it takes them only as it is."""
+    _, libraries = run(["readelf", "-d", trainer], os.getcwd())
+    return [flag for library, flag in SANITIZERS.items()
+            if library in libraries]
 
 
 class Prefix:

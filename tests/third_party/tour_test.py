@@ -13,7 +13,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from prefix import run  # pylint: disable=C0413
+from prefix import run, sanitizers  # pylint: disable=C0413
 
 SECTION = r"\n## Your first plugin\n(.*?)\n## "
 BLOCK = r"\n```sh\n(.*?\n)```\n"
@@ -53,6 +53,8 @@ class Tour(unittest.TestCase):
                   encoding="utf-8") as file:
             file.write("startup --max_idle_secs=60\n"
                        "common --noshow_progress --curses=no --color=no\n")
+            for flag in sanitizers("trainer/trainer"):
+                file.write("build --copt=%s --linkopt=%s\n" % (flag, flag))
         self.addCleanup(self.stop_bazel)
 
     def stop_bazel(self):
@@ -90,6 +92,7 @@ class Tour(unittest.TestCase):
         self.assertEqual(len(tests), 2)
         for text in tests:
             self.assertRegex(text, r"//:foo_test +PASSED")
+            self.assertRegex(text, r"//:conformance_test +PASSED")
         self.assertIn("done: 1 epochs, 23 steps", told[-2])
         self.assertIn('"eval_weights" is claimed by com.acme.foo and by ema',
                       told[-1])

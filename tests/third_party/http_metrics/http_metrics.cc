@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -70,6 +71,11 @@ absl::Status Post(const std::string& host, int64_t port,
   return answer[9] == '2' ? absl::OkStatus() : Away(host, port, answer);
 }
 
+// As JSON has it.
+std::string Number(double value) {
+  return std::isfinite(value) ? absl::StrCat(value) : "null";
+}
+
 class HttpMetrics : public slipway::Plugin {
  public:
   static absl::StatusOr<std::unique_ptr<slipway::Plugin>> Create(
@@ -93,7 +99,7 @@ class HttpMetrics : public slipway::Plugin {
     const double value = context.Metric("valid", metric_);
     return Post(host_, port_,
                 absl::StrCat("{\"epoch\": ", context.epoch(), ", \"", metric_,
-                             "\": ", value, "}"));
+                             "\": ", Number(value), "}"));
   }
 
  private:
