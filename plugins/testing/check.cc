@@ -79,6 +79,11 @@ const Check kChecks[] = {
      "refuse it in Create with INVALID_ARGUMENT and the key's name, or "
      "narrow the manifest",
      &TakesAnyConfig},
+    {"PLG_015", "optimizers_return",
+     "has an optimizer that trains otherwise after a resume",
+     "keep in Optimizer::State all that later steps depend on, and let it "
+     "train with its defaults",
+     &OptimizersReturn},
 };
 
 }  // namespace

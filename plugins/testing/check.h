@@ -95,6 +95,7 @@ absl::Status SurvivesNeighbour(const Subject& subject);
 absl::Status ClosesOnce(const Subject& subject);
 absl::Status KeepsToItsPhase(const Subject& subject);
 absl::Status TakesAnyConfig(const Subject& subject);
+absl::Status OptimizersReturn(const Subject& subject);
 
 }  // namespace slipway::testing
 

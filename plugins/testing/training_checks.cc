@@ -96,11 +96,6 @@ absl::Status SwitchedOffIsNothing(const Subject& subject,
                             " the losses are others than without it"));
 }
 
-absl::StatusOr<Checkpoint> CheckpointAfter(const std::string& folder,
-                                           const std::string& name) {
-  return ReadCheckpoint(folder + "/" + name);
-}
-
 std::string Folder(const Subject& subject, const std::string& name) {
   const std::string path = subject.scratch + "/" + name;
   std::filesystem::create_directories(path);
@@ -124,6 +119,44 @@ absl::StatusOr<std::unique_ptr<PluginHarness>> TrainedFrom(
   status = EndedWell((*harness)->Train());
   if (!status.ok()) return status;
   return harness;
+}
+
+// Two epochs with `optimizer` (empty: the recipe's) against two with a resume
+// between them.
+absl::Status ResumeChangesNothing(const Subject& subject,
+                                  const std::string& optimizer) {
+  Subject with = subject;
+  if (!optimizer.empty()) {
+    if (!with.recipe.is_map()) with.recipe = Node::Map();
+    Node* hyperparams = with.recipe.Find("training_hyperparams");
+    if (hyperparams == nullptr) {
+      hyperparams = &with.recipe.Set("training_hyperparams", Node::Map());
+    }
+    hyperparams->Set("optimizer", Node::String(optimizer));
+  }
+  auto whole = Trained(TwoEpochs(with, "whole"));
+  if (!whole.ok()) return whole.status();
+  const std::string folder = Folder(subject, "whole");
+  const auto middle = ReadCheckpoint(folder + "/ckpt_epoch_1.pth");
+  const auto end = ReadCheckpoint(folder + "/ckpt_epoch_2.pth");
+  if (!middle.ok()) return middle.status();
+  if (!end.ok()) return end.status();
+  auto rest = TrainedFrom(*middle, TwoEpochs(with, "rest"));
+  if (!rest.ok()) return rest.status();
+  const auto end_of_rest =
+      ReadCheckpoint(Folder(subject, "rest") + "/ckpt_epoch_2.pth");
+  if (!end_of_rest.ok()) return end_of_rest.status();
+  std::vector<double> losses = (*whole)->losses();
+  losses.erase(losses.begin(), losses.begin() + losses.size() / 2);
+  std::vector<std::string> differences =
+      loop::Differences(loop::HashState(*end), loop::HashState(*end_of_rest));
+  if (Bits(losses) != Bits((*rest)->losses())) {
+    differences.insert(differences.begin(), "losses");
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return Found(absl::StrCat(
+      "resumed after its first epoch, a training of two differs in ",
+      absl::StrJoin(differences, ", ")));
 }
 
 // Where the state that version `version` of the plugin's state has lies; empty
@@ -252,29 +285,21 @@ absl::Status DisturbsNobody(const Subject& subject) {
 }
 
 absl::Status StateReturns(const Subject& subject) {
-  auto whole = Trained(TwoEpochs(subject, "whole"));
-  if (!whole.ok()) return whole.status();
-  const std::string folder = Folder(subject, "whole");
-  const auto middle = CheckpointAfter(folder, "ckpt_epoch_1.pth");
-  const auto end = CheckpointAfter(folder, "ckpt_epoch_2.pth");
-  if (!middle.ok()) return middle.status();
-  if (!end.ok()) return end.status();
-  auto rest = TrainedFrom(*middle, TwoEpochs(subject, "rest"));
-  if (!rest.ok()) return rest.status();
-  const auto end_of_rest =
-      CheckpointAfter(Folder(subject, "rest"), "ckpt_epoch_2.pth");
-  if (!end_of_rest.ok()) return end_of_rest.status();
-  std::vector<double> losses = (*whole)->losses();
-  losses.erase(losses.begin(), losses.begin() + losses.size() / 2);
-  std::vector<std::string> differences =
-      loop::Differences(loop::HashState(*end), loop::HashState(*end_of_rest));
-  if (Bits(losses) != Bits((*rest)->losses())) {
-    differences.insert(differences.begin(), "losses");
+  return ResumeChangesNothing(subject, "");
+}
+
+absl::Status OptimizersReturn(const Subject& subject) {
+  const auto found = subject.manifest.components.find("optimizers");
+  if (found == subject.manifest.components.end()) {
+    return NothingToCheck("it has no optimizer");
   }
-  if (differences.empty()) return absl::OkStatus();
-  return Found(absl::StrCat(
-      "resumed after its first epoch, a training of two differs in ",
-      absl::StrJoin(differences, ", ")));
+  for (const std::string& optimizer : found->second) {
+    NowAt(optimizer);
+    const absl::Status status = ResumeChangesNothing(subject, optimizer);
+    if (status.ok()) continue;
+    return Found(absl::StrCat(optimizer, ": ", std::string(status.message())));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status OldStateLoads(const Subject& subject) {
@@ -283,7 +308,7 @@ absl::Status OldStateLoads(const Subject& subject) {
   auto whole = Trained(TwoEpochs(subject, "whole"));
   if (!whole.ok()) return whole.status();
   const auto middle =
-      CheckpointAfter(Folder(subject, "whole"), "ckpt_epoch_1.pth");
+      ReadCheckpoint(Folder(subject, "whole") + "/ckpt_epoch_1.pth");
   if (!middle.ok()) return middle.status();
   for (int version = 1; version < now; ++version) {
     const absl::Status status = LoadOldState(subject, version, *middle);

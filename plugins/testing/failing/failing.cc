@@ -5,14 +5,51 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ATen/Parallel.h"
 #include "ATen/core/grad_mode.h"
+#include "ATen/ops/zeros.h"
 #include "trainer/plugin/plugin.h"
 
 namespace {
 
 using slipway::recipe::Node;
+
+// Steps that grow with their number, which is its state.
+class Growing : public slipway::Optimizer {
+ public:
+  Growing(std::vector<slipway::ParameterGroup> groups, bool forgets)
+      : Optimizer(std::move(groups)), forgets_(forgets) {}
+
+  absl::Status Step(const std::vector<double>& learning_rates) override {
+    const at::NoGradGuard no_gradients;
+    steps_.add_(1);
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      for (auto& [name, parameter] : groups_[i].parameters) {
+        if (!parameter.grad().defined()) continue;
+        parameter.sub_(parameter.grad().mul(steps_), learning_rates[i]);
+      }
+    }
+    return absl::OkStatus();
+  }
+  std::vector<std::pair<std::string, slipway::OptimizerState>> State()
+      const override {
+    if (forgets_) return {};
+    return {{groups_[0].parameters[0].first, {{"steps", steps_}}}};
+  }
+  absl::Status LoadState(
+      const std::vector<std::pair<std::string, slipway::OptimizerState>>& state)
+      override {
+    if (!state.empty()) steps_.copy_(state[0].second[0].second);
+    return absl::OkStatus();
+  }
+
+ private:
+  bool forgets_;
+  at::Tensor steps_ = at::zeros({});
+};
 
 // Counts steps, and keeps their number as its state.
 class Failing : public slipway::Plugin {
@@ -28,6 +65,15 @@ class Failing : public slipway::Plugin {
     if (fault == "disturb") at::set_num_threads(3);
     if (fault == "leak") static_cast<void>(new std::string(50, 'x'));
     return std::make_unique<Failing>(fault);
+  }
+
+  void Register(slipway::Components& components) override {
+    const bool forgets = fault_ == "optimizer";
+    components.optimizers.Add(
+        "Growing", [forgets](const slipway::BuildArgs&,
+                             std::vector<slipway::ParameterGroup> groups) {
+          return std::make_unique<Growing>(std::move(groups), forgets);
+        });
   }
 
   absl::Status FitBegin(slipway::FitContext& context) override {
