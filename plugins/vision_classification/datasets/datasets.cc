@@ -9,6 +9,7 @@
 #include "plugins/vision_classification/checked.h"
 #include "plugins/vision_classification/datasets/cifar.h"
 #include "plugins/vision_classification/datasets/digits.h"
+#include "plugins/vision_classification/datasets/image_folder.h"
 #include "trainer/recipe/yaml.h"
 
 namespace slipway::vision_classification {
@@ -30,6 +31,11 @@ constexpr Defaults kCifar10Defaults = {
 constexpr Defaults kCifar100Defaults = {
     "recipes/dataset_params/cifar100_dataset_params.yaml",
 #include "plugins/vision_classification/datasets/cifar100_dataset_params.inc"
+};
+
+constexpr Defaults kImageNetDefaults = {
+    "recipes/dataset_params/imagenet_dataset_params.yaml",
+#include "plugins/vision_classification/datasets/imagenet_dataset_params.inc"
 };
 
 std::unique_ptr<data::Dataset> BuildDigits(const BuildArgs& args) {
@@ -74,6 +80,22 @@ std::unique_ptr<data::Dataset> BuildCifar100(const BuildArgs& args) {
   return BuildCifar(args, Cifar::Cifar100());
 }
 
+std::unique_ptr<data::Dataset> BuildImageNet(const BuildArgs& args) {
+  return BuildChecked<data::Dataset>(
+      args, "data set ImageNetDataset",
+      [](recipe::Params& params) -> std::unique_ptr<data::Dataset> {
+        const std::string root = params.Text("root");
+        const bool fast =
+            params.Text("decode", "exact", {"exact", "fast"}) == "fast";
+        if (root.empty()) return nullptr;
+        absl::StatusOr<std::unique_ptr<ImageFolder>> images =
+            ImageFolder::Open(root, fast ? Decode::kFast : Decode::kExact);
+        if (images.ok()) return *std::move(images);
+        params.Fail("root", std::string(images.status().message()));
+        return nullptr;
+      });
+}
+
 // The defaults of one split, "train" or "val".
 DatasetEntry WithDefaults(Factory<data::Dataset> create,
                           const recipe::Node& defaults, std::string split) {
@@ -104,6 +126,8 @@ void RegisterDatasets(Components& components) {
   Register(components, "Cifar10", "cifar10", BuildCifar10, kCifar10Defaults);
   Register(components, "Cifar100", "cifar100", BuildCifar100,
            kCifar100Defaults);
+  Register(components, "ImageNetDataset", "imagenet", BuildImageNet,
+           kImageNetDefaults);
 }
 
 }  // namespace slipway::vision_classification

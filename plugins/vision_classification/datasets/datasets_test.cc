@@ -31,9 +31,10 @@ class DatasetsTest : public testing::Test {
 TEST_F(DatasetsTest, AreRegisteredUnderTheirLoadersNames) {
   EXPECT_EQ(
       components_.datasets.names(),
-      (std::vector<std::string>{"Digits", "digits_train", "digits_val",
-                                "Cifar10", "cifar10_train", "cifar10_val",
-                                "Cifar100", "cifar100_train", "cifar100_val"}));
+      (std::vector<std::string>{
+          "Digits", "digits_train", "digits_val", "Cifar10", "cifar10_train",
+          "cifar10_val", "Cifar100", "cifar100_train", "cifar100_val",
+          "ImageNetDataset", "imagenet_train", "imagenet_val"}));
 }
 
 TEST_F(DatasetsTest, HaveDefaultsOfEachSplit) {
@@ -55,6 +56,34 @@ TEST_F(DatasetsTest, HaveDefaultsOfEachSplit) {
 TEST_F(DatasetsTest, BuildDigits) {
   EXPECT_EQ(Build("digits_train", "{train: true}")->size(), 1437);
   EXPECT_EQ(Build("Digits", "{train: false, channels: 3}")->size(), 360);
+}
+
+TEST_F(DatasetsTest, HaveSuperGradientsDefaultsForImageNet) {
+  const DatasetEntry& train = *components_.datasets.Find("imagenet_train");
+  const DatasetEntry& valid = *components_.datasets.Find("imagenet_val");
+  EXPECT_EQ(train.dataset_defaults.Find("root")->AsString(),
+            "/data/Imagenet/train");
+  EXPECT_EQ(train.loader_defaults.Find("batch_size")->AsInt(), 64);
+  EXPECT_EQ(valid.loader_defaults.Find("batch_size")->AsInt(), 200);
+  for (const DatasetEntry* entry : {&train, &valid}) {
+    const recipe::Node& last =
+        entry->dataset_defaults.Find("transforms")->items().back();
+    const recipe::Node* mean = last.FindPath("Normalize.mean");
+    ASSERT_NE(mean, nullptr);
+    EXPECT_EQ(mean->items()[2].AsDouble(), 0.406);
+  }
+}
+
+TEST_F(DatasetsTest, SayWhereImageNetIsNot) {
+  EXPECT_EQ(Build("imagenet_train", "{root: /no/such, decode: fats}"), nullptr);
+  EXPECT_EQ(FormatProblems(problems_),
+            R"(error: "decode" of data set ImageNetDataset is "fats"
+  detail: expected one of exact, fast, found text "fats"
+  where:  r.yaml:1:26
+  hint:   did you mean "fast"?
+error: there is no folder "/no/such"
+  where:  r.yaml:1:8
+)");
 }
 
 TEST_F(DatasetsTest, ReportAllThatIsWrong) {

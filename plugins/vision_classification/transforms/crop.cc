@@ -42,7 +42,7 @@ class PadTransform : public data::Transform {
 
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng&) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
+    if (absl::Status s = NeedImage(sample.image); !s.ok()) return s;
     sample.image = PadIfAny(sample.image, padding_, fill_);
     return absl::OkStatus();
   }
@@ -64,7 +64,7 @@ class CenterCrop : public data::Transform {
 
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng&) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
+    if (absl::Status s = NeedImage(sample.image); !s.ok()) return s;
     const Size missing = Missing(SizeOf(sample.image), size_);
     const Padding padding = {missing.width / 2, missing.height / 2,
                              (missing.width + 1) / 2, (missing.height + 1) / 2};
@@ -105,7 +105,7 @@ class RandomCrop : public data::Transform {
 
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng& rng) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
+    if (absl::Status s = NeedImage(sample.image); !s.ok()) return s;
     const at::Tensor image = Padded(sample.image);
     const Size have = SizeOf(image);
     const Size want = options_.size;

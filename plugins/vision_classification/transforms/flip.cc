@@ -27,7 +27,7 @@ class RandomFlip : public data::Transform {
 
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng& rng) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
+    if (absl::Status s = NeedImage(sample.image); !s.ok()) return s;
     if (rng.Uniform() < probability_) {
       sample.image = at::flip(sample.image, {dimension_(sample.image)});
     }

@@ -6,6 +6,7 @@
 #include "ATen/ops/constant_pad_nd.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "plugins/vision_classification/images/pixels.h"
 #include "trainer/nn/value.h"
 
 namespace slipway::vision_classification {
@@ -33,6 +34,11 @@ absl::Status CheckImage(const at::Tensor& image) {
       "expected an image, byte[height, width, channels] or float[channels, "
       "height, width], but found ",
       Value(image).ShapeString()));
+}
+
+absl::Status NeedImage(at::Tensor& image) {
+  if (absl::Status s = DecodeIfEncoded(image); !s.ok()) return s;
+  return CheckImage(image);
 }
 
 int HeightDim(const at::Tensor& image) { return IsBytes(image) ? 0 : 1; }

@@ -40,6 +40,10 @@ struct Padding {
 // float[channels, height, width]; else INVALID_ARGUMENT tells what it is.
 absl::Status CheckImage(const at::Tensor& image);
 
+// Decodes `image` where it is a file that waits for that (images/pixels.h), and
+// then the same.
+absl::Status NeedImage(at::Tensor& image);
+
 // The dimension of an image that is its height, or its width.
 int HeightDim(const at::Tensor& image);
 int WidthDim(const at::Tensor& image);

@@ -1,22 +1,18 @@
-// Resize, with the antialiasing that torchvision has for images.
+// Resize, with the antialiasing that Pillow has for images.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "ATen/ops/_upsample_bicubic2d_aa.h"
-#include "ATen/ops/_upsample_bilinear2d_aa.h"
-#include "ATen/ops/upsample_nearest2d.h"
 #include "absl/status/status.h"
 #include "plugins/vision_classification/checked.h"
+#include "plugins/vision_classification/images/pixels.h"
 #include "plugins/vision_classification/transforms/geometry.h"
+#include "plugins/vision_classification/transforms/interpolate.h"
 #include "plugins/vision_classification/transforms/transforms.h"
 
 namespace slipway::vision_classification {
 namespace {
-
-enum class Interpolation { kNearest, kBilinear, kBicubic };
 
 // What `size` says: both sides, or the shorter one alone.
 struct Target {
@@ -29,11 +25,8 @@ Target ReadTarget(recipe::Params& params) {
   return {{sides.front(), sides.back()}, /*shorter_side=*/sides.size() == 1};
 }
 
-Interpolation ReadInterpolation(recipe::Params& params) {
-  const std::string name = params.Text("interpolation", "bilinear",
-                                       {"nearest", "bilinear", "bicubic"});
-  if (name == "nearest") return Interpolation::kNearest;
-  return name == "bicubic" ? Interpolation::kBicubic : Interpolation::kBilinear;
+Filter ReadFilter(recipe::Params& params) {
+  return FilterNamed(params.Text("interpolation", "bilinear", FilterNames()));
 }
 
 Size ResizedTo(const Target& target, Size have) {
@@ -44,46 +37,23 @@ Size ResizedTo(const Target& target, Size have) {
           target.sides.width * have.width / shorter};
 }
 
-// `images` is [1, channels, height, width].
-at::Tensor Interpolate(const at::Tensor& images, Size size,
-                       Interpolation interpolation) {
-  const std::vector<int64_t> sides = {size.height, size.width};
-  switch (interpolation) {
-    case Interpolation::kNearest:
-      return at::upsample_nearest2d(images, sides);
-    case Interpolation::kBilinear:
-      return at::_upsample_bilinear2d_aa(images, sides,
-                                         /*align_corners=*/false);
-    case Interpolation::kBicubic:
-      return at::_upsample_bicubic2d_aa(images, sides,
-                                        /*align_corners=*/false);
-  }
-  return images;
-}
-
 class Resize : public data::Transform {
  public:
-  Resize(const Target& target, Interpolation interpolation)
-      : target_(target), interpolation_(interpolation) {}
+  Resize(const Target& target, Filter filter)
+      : target_(target), filter_(filter) {}
 
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng&) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
-    const at::Tensor& image = sample.image;
-    const Size have = SizeOf(image);
-    const Size want = ResizedTo(target_, have);
-    if (want.height == have.height && want.width == have.width) {
-      return absl::OkStatus();
-    }
-    if (image.scalar_type() == at::kByte) {
-      const at::Tensor planes = image.permute({2, 0, 1}).unsqueeze(0);
-      sample.image = Interpolate(planes, want, interpolation_)
-                         .squeeze(0)
-                         .permute({1, 2, 0});
-    } else {
-      sample.image =
-          Interpolate(image.unsqueeze(0), want, interpolation_).squeeze(0);
-    }
+    const absl::StatusOr<Size> have = SizeOfAny(sample.image);
+    if (!have.ok()) return have.status();
+    const Area all = {0, 0, have->height, have->width};
+    const Size want = ResizedTo(target_, *have);
+    absl::StatusOr<at::Tensor> result =
+        IsEncoded(sample.image)
+            ? DecodedAndResized(sample.image, all, want, filter_)
+            : Resized(sample.image, all, want, filter_);
+    if (!result.ok()) return result.status();
+    sample.image = *std::move(result);
     return absl::OkStatus();
   }
 
@@ -95,7 +65,7 @@ class Resize : public data::Transform {
 
  private:
   Target target_;
-  const Interpolation interpolation_;
+  const Filter filter_;
 };
 
 }  // namespace
@@ -108,7 +78,7 @@ std::unique_ptr<data::Transform> BuildResize(const BuildArgs& args) {
           params.Fail("antialias", "transform Resize always antialiases",
                       "leave the key out");
         }
-        return std::make_unique<Resize>(target, ReadInterpolation(params));
+        return std::make_unique<Resize>(target, ReadFilter(params));
       });
 }
 

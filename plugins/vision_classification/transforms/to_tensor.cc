@@ -19,7 +19,7 @@ class ToTensor : public data::Transform {
  public:
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng&) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
+    if (absl::Status s = NeedImage(sample.image); !s.ok()) return s;
     if (sample.image.scalar_type() != at::kByte) {
       return absl::InvalidArgumentError(
           absl::StrCat("the image is ", Value(sample.image).ShapeString(),
@@ -42,7 +42,7 @@ class Normalize : public data::Transform {
 
   absl::Status Apply(data::Sample& sample, const data::Dataset&,
                      data::Rng&) const override {
-    if (absl::Status s = CheckImage(sample.image); !s.ok()) return s;
+    if (absl::Status s = NeedImage(sample.image); !s.ok()) return s;
     if (sample.image.scalar_type() != at::kFloat) {
       return absl::InvalidArgumentError(
           absl::StrCat("the image is ", Value(sample.image).ShapeString(),

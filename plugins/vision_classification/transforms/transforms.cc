@@ -8,6 +8,8 @@ void RegisterTransforms(Components& components) {
   components.transforms.Add("Pad", BuildPad);
   components.transforms.Add("RandomCrop", BuildRandomCrop);
   components.transforms.Add("RandomHorizontalFlip", BuildRandomHorizontalFlip);
+  components.transforms.Add("RandomResizedCropAndInterpolation",
+                            BuildRandomResizedCrop);
   components.transforms.Add("RandomVerticalFlip", BuildRandomVerticalFlip);
   components.transforms.Add("Resize", BuildResize);
   components.transforms.Add("ToTensor", BuildToTensor);

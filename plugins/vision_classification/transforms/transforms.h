@@ -14,6 +14,10 @@
 //   RandomCrop            size, padding (0), pad_if_needed (False), fill (0),
 //                         padding_mode (constant)
 //   RandomHorizontalFlip  p (0.5)
+//   RandomResizedCropAndInterpolation
+//                         size, scale ([0.08, 1]), ratio ([3/4, 4/3]),
+//                         interpolation (default, which is bilinear; random:
+//                         bilinear or bicubic)
 //   RandomVerticalFlip    p (0.5)
 //   Resize                size, interpolation (bilinear)
 //   ToTensor
@@ -23,7 +27,11 @@
 // is one number for all sides, [left and right, top and bottom], or [left, top,
 // right, bottom]. Before ToTensor an image is uint8[height, width, channels];
 // ToTensor makes it float[channels, height, width] in [0, 1], which Normalize
-// needs. All others take both.
+// needs. All others take both. Resizing bytes gives Pillow's bytes. With
+// `decode: fast` the first transform gets a file;
+// RandomResizedCropAndInterpolation and Resize decode no more of it than they
+// need, all others the whole. Interpolations are nearest, box, bilinear,
+// hamming, bicubic and lanczos.
 //
 // `size`, `padding` and `p` may be set between epochs (data::Loader::Set).
 // Immutable otherwise, and so safe from several threads.
@@ -43,6 +51,7 @@ std::unique_ptr<data::Transform> BuildPad(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildRandomCrop(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildRandomHorizontalFlip(
     const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildRandomResizedCrop(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildRandomVerticalFlip(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildResize(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildToTensor(const BuildArgs& args);

@@ -16,55 +16,10 @@
 #include "ATen/ops/tensor.h"
 #include "ATen/ops/zeros.h"
 #include "gtest/gtest.h"
-#include "trainer/recipe/yaml.h"
+#include "plugins/vision_classification/transforms/testing.h"
 
 namespace slipway::vision_classification {
 namespace {
-
-// Of transforms' parameters only the sample matters here.
-class NoDataset : public data::Dataset {
- public:
-  int64_t size() const override { return 0; }
-  absl::StatusOr<data::Sample> Get(int64_t) const override {
-    return absl::UnimplementedError("has no samples");
-  }
-};
-
-struct Built {
-  std::unique_ptr<data::Transform> transform;
-  Problems problems;
-};
-
-Built Build(const std::string& name, const std::string& params) {
-  Built built;
-  Components components;
-  RegisterTransforms(components);
-  const recipe::Node node =
-      recipe::ParseYaml(params, "r.yaml", built.problems).value();
-  const recipe::Node recipe;
-  const auto* factory = components.transforms.Find(name);
-  built.transform =
-      (*factory)(BuildArgs{node, recipe, components, built.problems});
-  return built;
-}
-
-absl::StatusOr<at::Tensor> Apply(const data::Transform& transform,
-                                 const at::Tensor& image, uint64_t seed = 0) {
-  data::Sample sample;
-  sample.image = image;
-  data::Rng rng(seed, 0, 0);
-  const absl::Status status = transform.Apply(sample, NoDataset(), rng);
-  if (!status.ok()) return status;
-  return sample.image;
-}
-
-absl::StatusOr<at::Tensor> Apply(const std::string& name,
-                                 const std::string& params,
-                                 const at::Tensor& image, uint64_t seed = 0) {
-  const Built built = Build(name, params);
-  EXPECT_NE(built.transform, nullptr) << FormatProblems(built.problems);
-  return Apply(*built.transform, image, seed);
-}
 
 // byte[height, width, 2]: pixel (y, x) is 10 y + x, in its second channel too.
 at::Tensor Bytes(int64_t height, int64_t width) {
@@ -332,7 +287,7 @@ error: "padding_mode" of transform RandomCrop is "reflect"
   where:  r.yaml:1:47
   hint:   leave the key out
 error: "interpolation" of transform Resize is "bilinaer"
-  detail: expected one of nearest, bilinear, bicubic, found text "bilinaer"
+  detail: expected one of nearest, box, bilinear, hamming, bicubic, lanczos, found text "bilinaer"
   where:  r.yaml:1:26
   hint:   did you mean "bilinear"?
 )"},
