@@ -38,16 +38,6 @@ std::optional<BatchSize> ReadBatch(const recipe::Node& recipe) {
   return batch;
 }
 
-// "cpu" or "cuda", as the trainer will choose.
-std::string Device(const Training& training, const std::string& detected) {
-  const recipe::Node* node = training.composed.recipe.Find("device");
-  std::string wanted = training.flags.device;
-  if (wanted.empty() && node != nullptr && node->is_string()) {
-    wanted = node->AsString();
-  }
-  return wanted == "cpu" ? wanted : detected;
-}
-
 }  // namespace
 
 std::optional<Training> ReadTraining(const std::vector<std::string>& arguments,
@@ -85,7 +75,8 @@ std::optional<plan::Plan> PlanPlugins(const Training& training,
   plan::Environment environment = plan::DetectEnvironment();
   environment.world_size = ranks.world_size;
   environment.auto_lr = ranks.auto_lr;
-  environment.device = Device(training, environment.device);
+  environment.device = PlannedDevice(training.composed.recipe,
+                                     training.flags.device, environment.device);
   return plan::ResolvePlan(training.plugins.manifests, training.composed.recipe,
                            environment, problems, training.plugins.folders);
 }

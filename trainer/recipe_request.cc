@@ -36,4 +36,11 @@ RunFolderRequest FolderRequest(const Flags& flags,
   return request;
 }
 
+std::string PlannedDevice(const recipe::Node& recipe, const std::string& flag,
+                          const std::string& detected) {
+  const std::string wanted =
+      flag.empty() ? TextAt(recipe, "device", "auto") : flag;
+  return wanted == "cpu" ? wanted : detected;
+}
+
 }  // namespace slipway

@@ -9,9 +9,12 @@
 #ifndef SLIPWAY_TRAINER_RECIPE_REQUEST_H_
 #define SLIPWAY_TRAINER_RECIPE_REQUEST_H_
 
+#include <string>
+
 #include "trainer/flags.h"
 #include "trainer/locations.h"
 #include "trainer/recipe/compose.h"
+#include "trainer/recipe/node.h"
 #include "trainer/run_folder.h"
 
 namespace slipway {
@@ -23,6 +26,11 @@ recipe::Request RecipeRequest(const Flags& flags, const Locations& here);
 // "checkpoints") and `experiment_name` (by default the recipe's name).
 RunFolderRequest FolderRequest(const Flags& flags,
                                const recipe::Composed& composed);
+
+// "cpu" or "cuda", as the trainer will choose: what `flag` says, else the
+// recipe's `device`; `detected` (plan::DetectEnvironment) unless that is "cpu".
+std::string PlannedDevice(const recipe::Node& recipe, const std::string& flag,
+                          const std::string& detected);
 
 }  // namespace slipway
 
