@@ -215,7 +215,8 @@ TEST(LoadPlugins, TellsWhatIsWrongWithADescriptor) {
   std::string text;
   for (const char* oddity :
        {"null", "magic", "short", "null_abi", "null_create", "throws",
-        "other_abi", "newer_compiler", "older_compiler", "next_api"}) {
+        "other_libtorch", "other_abseil", "other_abi", "newer_compiler",
+        "older_compiler", "next_api"}) {
     setenv("SLIPWAY_TEST_ODDITY", oddity, 1);
     World world;
     world.Add(ManifestOf("odd"), Folder() + "/libodd.so");

@@ -1,5 +1,8 @@
 // A library whose entry returns what $SLIPWAY_TEST_ODDITY says: one library
 // stands for many.
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -22,6 +25,15 @@ const std::map<std::string, std::function<void()>>& Oddities() {
       {"null_abi", [] { descriptor.abi = nullptr; }},
       {"null_create", [] { descriptor.create = nullptr; }},
       {"throws", [] { throw std::runtime_error("no entry"); }},
+      {"crashes", [] { raise(SIGSEGV); }},
+      {"exits", [] { _exit(0); }},
+      {"hangs",
+       [] {
+         while (true) pause();
+       }},
+      {"other_libtorch", [] { tag.libtorch = 0x020e010000000000; }},
+      {"other_abseil",
+       [] { std::strcpy(tag.abseil_namespace, "lts_20240722"); }},
       {"other_abi",
        [] {
          tag.libtorch = 0x020e010000000000;

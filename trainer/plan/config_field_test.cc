@@ -141,6 +141,11 @@ TEST(ConfigField, SaysWhatIsWrongWithADeclaration) {
     absl::StrAppend(&text, "### ", declaration, "\n", FormatProblems(problems),
                     "\n");
   }
+  Problems reserved;
+  const Node config = MakeRecipe("on_error: {type: string, help: h}");
+  ReadConfigField(config.entries()[0], reserved);
+  absl::StrAppend(&text, "### a name that is taken\n", FormatProblems(reserved),
+                  "\n");
   ExpectGolden("trainer/plan/testdata/config_declarations.golden", text);
 }
 

@@ -197,6 +197,13 @@ std::vector<BadManifest> BadManifests() {
       {"has a condition that does not parse",
        Plus("warns: [{when: world_size > > 1, reason: r}, "
             "{when: true, reason: r}]")},
+      {"has more conditions that do not parse",
+       Plus(absl::StrCat("warns: [{when: world_size 2, reason: r}, {when: "
+                         "\"device in [a b]\", "
+                         "reason: r}, {when: \"",
+                         std::string(100, '('), "\", reason: r}]"))},
+      {"has versions that are none",
+       With("1.0.0", "one") + "requires: [{with: amp, version: \" \"}]\n"},
       {"has relations that lack fields",
        Plus("requires: [{version: ^1.0}]\nconflicts: [{reason: r}, {with: a}]\n"
             "recommends: [{with: a, fix: x, reason: r}]")},

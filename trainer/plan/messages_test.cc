@@ -124,6 +124,13 @@ std::vector<Case> Requirements() {
         {"a", "provides: [casts]"},
         {"b", "provides: [casts]"}},
        "plugins: {lamb: {}, auto_require: true}"},
+      {"what is added and what is recommended, beside an error",
+       {{"lamb", absl::StrCat(kNeeds,
+                              "\nrecommends: [{with: map, reason: it shows "
+                              "the way, advice: \"plugins.map: {}\"}]")},
+        {"amp", "version: 1.2.0"},
+        {"map", ""}},
+       "plugins: {lamb: {}, emma: {}, auto_require: true}"},
   };
 }
 
