@@ -1,5 +1,6 @@
 // Does at one hook what its configuration says: {at: FitBegin, how: int}.
 #include <cstddef>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -13,6 +14,7 @@ absl::Status Misbehave(const std::string& how) {
   if (how == "standard") throw std::runtime_error("out of rope");
   if (how == "libtorch") TORCH_CHECK(false, "out of rope");
   if (how == "int") throw 42;
+  if (how == "crash") std::abort();
   if (how == "refuse") return absl::InvalidArgumentError("how: no rope");
   return absl::InternalError("out of rope");
 }
