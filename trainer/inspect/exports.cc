@@ -45,7 +45,7 @@ class Image {
 std::optional<Elf64_Shdr> SectionAt(const Image& image,
                                     const Elf64_Ehdr& header, uint64_t index) {
   if (index >= header.e_shnum) return std::nullopt;
-  // No sum of these can wrap: indexes have 16 bits.
+  // A damaged file's sum may wrap: wherever it points then, At() has a look.
   return image.At<Elf64_Shdr>(header.e_shoff + index * sizeof(Elf64_Shdr));
 }
 

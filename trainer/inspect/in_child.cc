@@ -41,6 +41,10 @@ void SendAll(int pipe, const std::string& text) {
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  // A handler, such as a sanitizer's, would hide which signal it was.
+  for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    signal(fatal, SIG_DFL);
+  }
   work([pipe](const std::string& line) { SendAll(pipe, line + "\n"); });
   fflush(nullptr);
   _exit(kReturned);
