@@ -161,6 +161,19 @@ class ThirdParty(unittest.TestCase):
                   encoding="utf-8") as file:
             self.assertEqual(json.load(file)["world_size"], 2)
 
+    def test_inspect_tells_of_a_strangers_plugin(self):
+        inspect = [self.prefix.file("bin/inspect"),
+                   "--plugin_path=" + self.plugins]
+        code, told = run([*inspect, "--why", "com.example.swa", "ema"],
+                         self.prefix.root)
+        self.assertEqual(code, 1, told)
+        self.assertIn('"eval_weights" is claimed by', told)
+        library = self.plugins + "/swa/libcom_example_swa.so"
+        code, told = run([*inspect, "--abi", library, "--json"],
+                         self.prefix.root)
+        self.assertEqual(code, 0, told)
+        self.assertIn('"matches": true', told)
+
     # --- what hooks suffice for ----------------------------------------------
 
     def test_gradient_noise_changes_the_losses_and_they_repeat(self):
