@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "plugins/vision_classification/batches/batches.h"
 #include "plugins/vision_classification/datasets/datasets.h"
 #include "plugins/vision_classification/losses/cross_entropy.h"
 #include "plugins/vision_classification/metrics/accuracy.h"
@@ -31,6 +32,7 @@ class VisionClassification : public Plugin {
 
   void Register(Components& components) override {
     RegisterModels(components);
+    RegisterBatches(components);
     RegisterDatasets(components);
     RegisterTransforms(components);
     RegisterLosses(components);

@@ -9,6 +9,7 @@
 
 #include "ATen/ops/equal.h"
 #include "gtest/gtest.h"
+#include "plugins/vision_classification/batches/batches.h"
 #include "plugins/vision_classification/datasets/datasets.h"
 #include "plugins/vision_classification/losses/cross_entropy.h"
 #include "plugins/vision_classification/metrics/accuracy.h"
@@ -24,6 +25,7 @@ namespace {
 class PluginTest : public testing::Test {
  protected:
   PluginTest() {
+    RegisterBatches(components_);
     RegisterDatasets(components_);
     RegisterTransforms(components_);
     RegisterLosses(components_);
@@ -50,6 +52,8 @@ TEST_F(PluginTest, ListsItsComponentsInItsManifest) {
       {"models", ModelNames()},
       {"datasets", components_.datasets.names()},
       {"transforms", components_.transforms.names()},
+      {"collates", components_.collates.names()},
+      {"samplers", components_.samplers.names()},
       {"losses", components_.losses.names()},
       {"metrics", components_.metrics.names()},
   };

@@ -41,6 +41,14 @@ absl::Status NeedImage(at::Tensor& image) {
   return CheckImage(image);
 }
 
+absl::Status NeedColours(std::string_view owner, at::Tensor& image) {
+  if (absl::Status s = NeedImage(image); !s.ok()) return s;
+  if (IsBytes(image) && image.size(2) == 3) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      std::string(owner), " changes byte[height, width, 3], found ",
+      Value(image).ShapeString(), "; list it before ToTensor"));
+}
+
 int HeightDim(const at::Tensor& image) { return IsBytes(image) ? 0 : 1; }
 
 int WidthDim(const at::Tensor& image) { return HeightDim(image) + 1; }

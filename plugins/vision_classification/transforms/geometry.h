@@ -44,6 +44,10 @@ absl::Status CheckImage(const at::Tensor& image);
 // then the same.
 absl::Status NeedImage(at::Tensor& image);
 
+// The same, and OK only for byte[height, width, 3]; else INVALID_ARGUMENT,
+// which begins with `owner`.
+absl::Status NeedColours(std::string_view owner, at::Tensor& image);
+
 // The dimension of an image that is its height, or its width.
 int HeightDim(const at::Tensor& image);
 int WidthDim(const at::Tensor& image);

@@ -9,10 +9,17 @@
 //
 //   name                  parameters (default)
 //   CenterCrop            size
+//   ColorJitter           brightness, contrast, saturation, hue (0): x, or
+//   [from,
+//                         to]
+//   Lighting              alphastd
 //   Normalize             mean, std: a number for each channel, or one for all
 //   Pad                   padding, fill (0), padding_mode (constant)
+//   RandAugmentTransform  config_str ("rand-m9-n2-mstd0.5-w0-inc1"), crop_size,
+//                         img_mean
 //   RandomCrop            size, padding (0), pad_if_needed (False), fill (0),
 //                         padding_mode (constant)
+//   RandomErase           probability, value: a number, or random
 //   RandomHorizontalFlip  p (0.5)
 //   RandomResizedCropAndInterpolation
 //                         size, scale ([0.08, 1]), ratio ([3/4, 4/3]),
@@ -27,8 +34,9 @@
 // is one number for all sides, [left and right, top and bottom], or [left, top,
 // right, bottom]. Before ToTensor an image is uint8[height, width, channels];
 // ToTensor makes it float[channels, height, width] in [0, 1], which Normalize
-// needs. All others take both. Resizing bytes gives Pillow's bytes. With
-// `decode: fast` the first transform gets a file;
+// needs, and so do Lighting and RandomErase; ColorJitter and
+// RandAugmentTransform need bytes. All others take both. Resizing bytes gives
+// Pillow's bytes. With `decode: fast` the first transform gets a file;
 // RandomResizedCropAndInterpolation and Resize decode no more of it than they
 // need, all others the whole. Interpolations are nearest, box, bilinear,
 // hamming, bicubic and lanczos.
@@ -46,9 +54,13 @@
 namespace slipway::vision_classification {
 
 std::unique_ptr<data::Transform> BuildCenterCrop(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildColorJitter(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildLighting(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildNormalize(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildPad(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildRandAugment(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildRandomCrop(const BuildArgs& args);
+std::unique_ptr<data::Transform> BuildRandomErase(const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildRandomHorizontalFlip(
     const BuildArgs& args);
 std::unique_ptr<data::Transform> BuildRandomResizedCrop(const BuildArgs& args);
