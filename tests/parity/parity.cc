@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ATen/Parallel.h"
+#include "ATen/core/Reduction.h"
 #include "ATen/ops/cross_entropy_loss.h"
 #include "ATen/ops/empty.h"
 #include "c10/core/GradMode.h"
@@ -67,14 +68,16 @@ struct Pass {
   Tensors gradients;
 };
 
-Pass TrainOn(nn::Module& model, const at::Tensor& images) {
+Pass TrainOn(nn::Module& model, const at::Tensor& images, double smoothing) {
   FillByFormula(model);
+  model.To(images.scalar_type());
   model.Train();
   Pass pass;
   pass.logits = model.Run(images);
   const int64_t classes = pass.logits.size(1);
-  pass.loss =
-      at::cross_entropy_loss(pass.logits, Classes(images.size(0), classes));
+  pass.loss = at::cross_entropy_loss(
+      pass.logits, Classes(images.size(0), classes), /*weight=*/{},
+      at::Reduction::Mean, /*ignore_index=*/-100, smoothing);
   pass.loss.backward();
   for (const auto& [name, buffer] : model.NamedBuffers()) {
     pass.buffers[name] = buffer.clone();
@@ -83,6 +86,7 @@ Pass TrainOn(nn::Module& model, const at::Tensor& images) {
     pass.gradients[name] = parameter.grad();
     parameter.mutable_grad() = at::Tensor();
   }
+  model.To(at::kFloat);
   return pass;
 }
 
@@ -96,29 +100,41 @@ at::Tensor MoveLastBit(const at::Tensor& images) {
   return moved;
 }
 
-double ToleranceOf(const at::Tensor& tensor, const at::Tensor& moved) {
-  return std::max(kTolerance, kMoves * Norm(moved.sub(tensor)) / Norm(tensor));
+// Passes that differ from one another by rounding only.
+struct Passes {
+  Pass pass;
+  Pass moved;  // other last bits in the images
+  Pass exact;  // in double precision
+  double moves = kMoves;
+};
+
+// How far `pick` of a pass may be from the right one.
+template <typename Pick>
+double ToleranceOf(const Passes& passes, Pick pick) {
+  const at::Tensor tensor = pick(passes.pass);
+  const double move = std::max(Norm(pick(passes.moved).sub(tensor)),
+                               Norm(pick(passes.exact).sub(tensor)));
+  return std::max(kTolerance, passes.moves * move / Norm(tensor));
 }
 
-void ExpectRunningMeans(const Pass& pass, const Pass& moved,
-                        const Json& entry) {
+void ExpectRunningMeans(const Passes& passes, const Json& entry) {
   for (const auto& [name, summary] : entry["bn_after"].items()) {
     SCOPED_TRACE(name);
-    const at::Tensor& buffer = pass.buffers.at(name);
-    ExpectTensor(buffer, summary, ToleranceOf(buffer, moved.buffers.at(name)));
+    const auto buffer = [&](const Pass& pass) { return pass.buffers.at(name); };
+    ExpectTensor(buffer(passes.pass), summary, ToleranceOf(passes, buffer));
   }
 }
 
 // Every gradient has the entry's norm.
-void ExpectGradients(const Pass& pass, const Pass& moved, const Json& entry) {
+void ExpectGradients(const Passes& passes, const Json& entry) {
   const Json& norms = entry["grad_l2"];
-  EXPECT_EQ(pass.gradients.size(), norms.size());
-  for (const auto& [name, gradient] : pass.gradients) {
+  EXPECT_EQ(passes.pass.gradients.size(), norms.size());
+  for (const auto& [name, gradient] : passes.pass.gradients) {
     ASSERT_TRUE(norms.contains(name)) << name;
     const double norm = norms[name].get<double>();
-    EXPECT_NEAR(Norm(gradient), norm,
-                ToleranceOf(gradient, moved.gradients.at(name)) * norm)
-        << name;
+    const double tolerance = ToleranceOf(
+        passes, [&](const Pass& pass) { return pass.gradients.at(name); });
+    EXPECT_NEAR(Norm(gradient), norm, tolerance * norm) << name;
   }
 }
 
@@ -192,7 +208,7 @@ void ExpectTensor(const at::Tensor& tensor, const Json& summary,
 }
 
 void ExpectClassifier(nn::Module& model, const Json& entry,
-                      at::IntArrayRef images) {
+                      at::IntArrayRef images, const Training& training) {
   ExpectNames(model, entry);
   FillByFormula(model);
   const at::Tensor x = Images(images);
@@ -203,14 +219,17 @@ void ExpectClassifier(nn::Module& model, const Json& entry,
     ExpectTensor(model.Run(x), entry["eval"]["out"]);
   }
   SCOPED_TRACE("training");
-  const Pass pass = TrainOn(model, x);
-  const Pass moved = TrainOn(model, MoveLastBit(x));
-  const double tolerance = ToleranceOf(pass.logits, moved.logits);
-  ExpectTensor(pass.logits, entry["train"]["out"], tolerance);
-  ExpectRunningMeans(pass, moved, entry);
+  const double smoothing = training.smoothing;
+  const Passes passes = {
+      TrainOn(model, x, smoothing), TrainOn(model, MoveLastBit(x), smoothing),
+      TrainOn(model, x.to(at::kDouble), smoothing), training.moves};
+  const double tolerance =
+      ToleranceOf(passes, [](const Pass& pass) { return pass.logits; });
+  ExpectTensor(passes.pass.logits, entry["train"]["out"], tolerance);
+  ExpectRunningMeans(passes, entry);
   const double expected = entry["loss"].get<double>();
-  EXPECT_NEAR(pass.loss.item<double>(), expected, tolerance * expected);
-  ExpectGradients(pass, moved, entry);
+  EXPECT_NEAR(passes.pass.loss.item<double>(), expected, tolerance * expected);
+  ExpectGradients(passes, entry);
 }
 
 }  // namespace slipway::parity

@@ -31,9 +31,9 @@ inline constexpr double kTolerance = 1e-4;
 
 // In train mode a deep network on two small images is chaotic: its last layers
 // normalise eight values a channel, and another order of summation moves
-// ResNet-50's logits by a tenth. Where the last bit of the images moves a
-// figure by more than kTolerance, it may be as far from the right one as this
-// many such moves.
+// ResNet-50's logits by a tenth. Where other last bits of the images, or double
+// precision, move a figure by more than kTolerance, it may be as far from the
+// right one as this many such moves.
 inline constexpr double kMoves = 4;
 
 // Makes LibTorch use the kernels that gave the figures: AVX2, one thread. (On
@@ -65,10 +65,17 @@ void ExpectNames(const nn::Module& model, const Json& entry);
 void ExpectTensor(const at::Tensor& tensor, const Json& summary,
                   double tolerance = kTolerance);
 
+struct Training {
+  // The share of the target that all classes have alike.
+  double smoothing = 0;
+  // See kMoves. More where activations have kinks: a gradient jumps there.
+  double moves = kMoves;
+};
+
 // All of an entry, for a model from images to logits that is trained by cross
 // entropy; the class of image i is 3 i modulo the number of classes.
 void ExpectClassifier(nn::Module& model, const Json& entry,
-                      at::IntArrayRef images);
+                      at::IntArrayRef images, const Training& training = {});
 
 }  // namespace slipway::parity
 

@@ -1,6 +1,8 @@
 #include "plugins/vision_classification/models/resnet.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "ATen/ops/relu.h"
@@ -167,10 +169,78 @@ class ResNetModule : public nn::TensorModule {
   std::array<nn::Child, 4> layers_;
 };
 
+// --- from recipes ------------------------------------------------------------
+
+// A zero depth is one that the recipe gives.
+constexpr std::array<int64_t, 4> kFromRecipe = {};
+
+struct Depth {
+  std::string_view name;
+  ResNetBlock block;
+  ResNetStem stem;
+  std::array<int64_t, 4> blocks;
+};
+
+constexpr auto kBasic = ResNetBlock::kBasic;
+constexpr auto kBottleneck = ResNetBlock::kBottleneck;
+constexpr auto kImageNet = ResNetStem::kImageNet;
+constexpr auto kCifar = ResNetStem::kCifar;
+
+constexpr Depth kDepths[] = {
+    {"resnet18", kBasic, kImageNet, {2, 2, 2, 2}},
+    {"resnet34", kBasic, kImageNet, {3, 4, 6, 3}},
+    {"resnet50", kBottleneck, kImageNet, {3, 4, 6, 3}},
+    {"resnet50_3343", kBottleneck, kImageNet, {3, 3, 4, 3}},
+    {"resnet101", kBottleneck, kImageNet, {3, 4, 23, 3}},
+    {"resnet152", kBottleneck, kImageNet, {3, 8, 36, 3}},
+    {"resnet18_cifar", kBasic, kCifar, {2, 2, 2, 2}},
+    {"custom_resnet", kBasic, kImageNet, kFromRecipe},
+    {"custom_resnet50", kBottleneck, kImageNet, kFromRecipe},
+    {"custom_resnet_cifar", kBasic, kCifar, kFromRecipe},
+    {"custom_resnet50_cifar", kBottleneck, kCifar, kFromRecipe},
+};
+
+void ReadCustom(recipe::Params& params, ResNetOptions& options) {
+  constexpr int64_t kLongest = 1000;
+  const std::vector<int64_t> structure = params.Ints("structure", 4);
+  if (structure.size() == 4) {
+    std::copy(structure.begin(), structure.end(), options.blocks.begin());
+  }
+  for (int64_t blocks : structure) {
+    if (blocks >= 0 && blocks <= kLongest) continue;
+    params.Fail("structure", "the number of blocks " + std::to_string(blocks) +
+                                 " is not between 0 and 1000");
+  }
+  options.width = params.Double("width_mult", {.min = 1.0 / 64, .max = 16});
+}
+
+Builder Read(const Depth& depth, recipe::Params& params) {
+  ResNetOptions options = {
+      .block = depth.block, .stem = depth.stem, .blocks = depth.blocks};
+  if (options.blocks == kFromRecipe) ReadCustom(params, options);
+  if (options.stem == ResNetStem::kImageNet) {
+    options.drop_path = ReadProbability(params, "droppath_prob");
+    options.head = !params.Bool("backbone_mode", false);
+  }
+  options.classes = ReadClasses(params, options.head);
+  options.in_channels = ReadChannels(params);
+  return [options] { return ResNet(options); };
+}
+
 }  // namespace
 
 std::unique_ptr<nn::Module> ResNet(const ResNetOptions& options) {
   return std::make_unique<ResNetModule>(options);
+}
+
+std::vector<Architecture> ResNetArchitectures() {
+  std::vector<Architecture> architectures;
+  for (const Depth& depth : kDepths) {
+    architectures.push_back(
+        {std::string(depth.name),
+         [&depth](recipe::Params& params) { return Read(depth, params); }});
+  }
+  return architectures;
 }
 
 }  // namespace slipway::vision_classification

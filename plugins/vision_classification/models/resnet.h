@@ -14,7 +14,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "plugins/vision_classification/models/architecture.h"
 #include "trainer/nn/module.h"
 
 namespace slipway::vision_classification {
@@ -48,6 +50,12 @@ struct ResNetOptions {
 // From images [N, in_channels, H, W] to logits [N, classes], or without a head
 // to features [N, C, H / 32, W / 32] (H / 8 with the CIFAR stem), rounded up.
 std::unique_ptr<nn::Module> ResNet(const ResNetOptions& options);
+
+// resnet18, resnet34, resnet50, resnet50_3343, resnet101, resnet152,
+// resnet18_cifar, and custom_resnet, custom_resnet50, custom_resnet_cifar,
+// custom_resnet50_cifar, which take their depth and width from the recipe; see
+// models.h for parameters.
+std::vector<Architecture> ResNetArchitectures();
 
 }  // namespace slipway::vision_classification
 
